@@ -1,0 +1,54 @@
+"""A durable, exactly prioritised job queue for Django.
+
+    import jobs
+
+    @jobs.register(priority=10)
+    def backfill(day: date) -> int: ...
+
+    run = backfill.enqueue(date(2026, 11, 1))
+
+Importing this package imports neither Django nor models: `jobs.core` is used without Django, and a tasks module may be
+imported at any time. The names below are loaded when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jobs.errors import JobsError, NotRegistered, ParameterError, RegistrationError
+    from jobs.registry import TaskFunction, register
+    from jobs.runtime.context import current_run
+
+_HOMES = {
+    "JobsError": "jobs.errors",
+    "NotRegistered": "jobs.errors",
+    "ParameterError": "jobs.errors",
+    "RegistrationError": "jobs.errors",
+    "TaskFunction": "jobs.registry",
+    "current_run": "jobs.runtime.context",
+    "register": "jobs.registry",
+}
+
+__all__ = [
+    "JobsError",
+    "NotRegistered",
+    "ParameterError",
+    "RegistrationError",
+    "TaskFunction",
+    "current_run",
+    "enqueue",
+    "register",
+]
+
+
+def __getattr__(name: str):
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def enqueue(name: str, /, *args, **parameters):
+    """Store a run of the task function called `name` and return it; NotRegistered if there is none."""
+    from jobs.registry import registry
+
+    return registry.get(name).enqueue(*args, **parameters)

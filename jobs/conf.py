@@ -1,0 +1,128 @@
+"""The JOBS setting: defaults, what is allowed, and one frozen value read by everybody."""
+
+import difflib
+from dataclasses import dataclass, fields
+from functools import cache
+
+from django.conf import settings as django_settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.signals import setting_changed
+from django.dispatch import receiver
+
+from jobs.core.order import ageing_microseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One field per key of the JOBS dict; the values here are the defaults."""
+
+    AUTOSTART: bool | None = None  # None: the process decides by what it is; True / False overrule
+    EXECUTOR: str = "threads"
+    THREADS: int = 4  # task functions at once in one process
+    QUEUES: tuple[str, ...] | None = None  # None: all queues
+    AGEING_SECONDS: float | None = None  # what a level of priority is worth in waiting; None: strict priority
+    POLL_SECONDS: float = 1.0  # longest time until work from another process is seen without a wake-up
+    HEARTBEAT_SECONDS: float = 10.0  # between two signs of life
+    LOST_AFTER_SECONDS: float = 45.0  # silence after which a worker counts as dead
+    GRACE_SECONDS: float = 25.0  # how long a stop lets running functions finish
+    MAX_LOG_BYTES: int = 131_072  # kept of one run's log: its head and its tail
+    MAX_RESULT_BYTES: int = 65_536  # a larger result is not stored
+
+    @property
+    def ageing(self) -> int:
+        """What one level of priority is worth, in microseconds."""
+        return ageing_microseconds(self.AGEING_SECONDS)
+
+
+def _is_number(value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_positive(value) -> bool:
+    return _is_number(value) and 0 < value < float("inf")
+
+
+def _is_count(value) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_size(value) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1024
+
+
+def _are_queue_names(value) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, list | tuple) and bool(value) and all(isinstance(q, str) and q for q in value)
+
+
+_RULES = {
+    "AUTOSTART": (lambda value: value is None or isinstance(value, bool), "None, True or False"),
+    "EXECUTOR": (lambda value: value == "threads", '"threads"'),
+    "THREADS": (_is_count, "a whole number, 1 or more"),
+    "QUEUES": (_are_queue_names, "None (all queues) or a list of queue names"),
+    "AGEING_SECONDS": (
+        lambda value: value is None or (_is_number(value) and 0.001 <= value <= 4e9),
+        "None (strict priority) or seconds, 0.001 to 4e9",
+    ),
+    "POLL_SECONDS": (_is_positive, "a number of seconds above 0"),
+    "HEARTBEAT_SECONDS": (_is_positive, "a number of seconds above 0"),
+    "LOST_AFTER_SECONDS": (_is_positive, "a number of seconds above 0"),
+    "GRACE_SECONDS": (lambda value: _is_number(value) and 0 <= value < float("inf"), "a number of seconds, 0 or more"),
+    "MAX_LOG_BYTES": (_is_size, "a whole number of bytes, 1024 or more"),
+    "MAX_RESULT_BYTES": (_is_size, "a whole number of bytes, 1024 or more"),
+}
+
+
+def problems(given: object) -> list[tuple[str, str]]:
+    """What is wrong with a JOBS setting, as (message, hint) pairs; empty when it is right."""
+    if not isinstance(given, dict):
+        return [(f"The JOBS setting must be a dict, got {type(given).__name__}.", 'Write JOBS = {"THREADS": 4}.')]
+    found = [_unknown_key(key) for key in given if key not in _RULES]
+    for key, (is_valid, expected) in _RULES.items():
+        if key in given and not is_valid(given[key]):
+            found.append(
+                (f'JOBS["{key}"] must be {expected}, got {given[key]!r}.', f"The default is {_default(key)!r}.")
+            )
+    if not found:
+        found = _beat_problem(Settings(**given))
+    return found
+
+
+def _unknown_key(key) -> tuple[str, str]:
+    near = difflib.get_close_matches(str(key), _RULES, n=1)
+    hint = f'Did you mean "{near[0]}"?' if near else f"Known keys: {', '.join(_RULES)}."
+    return f"JOBS has an unknown key {key!r}.", hint
+
+
+def _beat_problem(value: Settings) -> list[tuple[str, str]]:
+    if value.LOST_AFTER_SECONDS >= 3 * value.HEARTBEAT_SECONDS:
+        return []
+    return [
+        (
+            f"LOST_AFTER_SECONDS ({value.LOST_AFTER_SECONDS:g}) must be at least three times HEARTBEAT_SECONDS "
+            f"({value.HEARTBEAT_SECONDS:g}): a worker is only dead when several signs of life are missing.",
+            "Raise LOST_AFTER_SECONDS or lower HEARTBEAT_SECONDS.",
+        )
+    ]
+
+
+def _default(key: str):
+    return next(field.default for field in fields(Settings) if field.name == key)
+
+
+@cache
+def get_settings() -> Settings:
+    """The settings in force. Raises ImproperlyConfigured, with every problem, when the JOBS setting is wrong."""
+    given = getattr(django_settings, "JOBS", {})
+    if found := problems(given):
+        raise ImproperlyConfigured(" ".join(f"{message} {hint}" for message, hint in found))
+    if given.get("QUEUES") is not None:
+        given = {**given, "QUEUES": tuple(given["QUEUES"])}
+    return Settings(**given)
+
+
+@receiver(setting_changed)
+def _forget(*, setting, **kwargs):
+    if setting == "JOBS":
+        get_settings.cache_clear()

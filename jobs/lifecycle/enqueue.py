@@ -1,0 +1,165 @@
+"""Storing requests: one INSERT in the caller's transaction, then a wake-up once it is committed."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from jobs.conf import get_settings
+from jobs.core import clock, wake
+from jobs.core.order import order_key
+from jobs.core.states import State
+from jobs.errors import JobsError
+from jobs.lifecycle import audit
+from jobs.lifecycle.database import alias, connection
+from jobs.lifecycle.insert import insert, insert_many
+from jobs.models import Job, Run
+from jobs.parameters import dumps
+from jobs.registry import Options, TaskFunction, check_options, registry
+
+_MICROSECOND = timedelta(microseconds=1)
+_UNIQUE_TRIES = 5
+
+
+class JobDisabled(JobsError):
+    """The job is disabled, so nothing of it can be started."""
+
+
+def enqueue(task: TaskFunction, arguments: dict, options: Options, **origin) -> Run:
+    """Store a run of `task` and return it.
+
+    `arguments` are JSON values by name, as `task.signature.bind` gives them. The row belongs to the caller's
+    transaction: rolled back with it, visible to workers once it is committed. With a `unique_key` whose run is
+    unfinished that run is returned, with `is_new` False, and nothing is stored. `origin` is passed to `new_run`.
+    """
+    run = new_run(task.name, dumps(arguments), options, clock.now(), **origin)
+    return store(run)
+
+
+def enqueue_many(task: TaskFunction, arguments: Sequence[dict], options: Options) -> list[Run]:
+    """Store a run for each dict of JSON arguments, all or none, in their order inside one priority."""
+    with transaction.atomic(using=alias()):
+        if options.unique_key is not None:
+            return [enqueue(task, each, options) for each in arguments]
+        now = clock.now()
+        runs = [
+            new_run(task.name, dumps(each), options, now + position * _MICROSECOND)
+            for position, each in enumerate(arguments)
+        ]
+        insert_many(connection(), runs)
+        _wake_on_commit()
+        return runs
+
+
+def enqueue_job(job: Job, *, actor=None, note: str = "", arguments: dict | None = None) -> Run:
+    """Store a run of a stored definition, with its options, and return it.
+
+    `arguments` (values by name) replace the stored ones of the same name. Raises NotRegistered when this process does
+    not know the job's function, ParameterError when the parameters do not fit it, JobDisabled when the job is disabled.
+    """
+    if not job.is_enabled:
+        raise JobDisabled(f"The job {job.name!r} is disabled. Enable it before you run it.")
+    task = registry.get(job.task)
+    given = task.signature.bind((), {**job.arguments, **(arguments or {})})
+    key, name = audit.identify(actor)
+    with transaction.atomic(using=alias()):
+        run = enqueue(
+            task,
+            given,
+            job_options(job, task.options),
+            job_id=job.pk,
+            job_name=job.name,
+            submitted_by_key=key,
+            submitted_by_name=name,
+        )
+        audit.record("run", job, actor=actor, note=note, run=run.pk)
+    return run
+
+
+def job_options(job: Job, defaults: Options) -> Options:
+    """The options of a job's runs: its own where it has them, else those of its function."""
+    return Options(
+        priority=defaults.priority if job.priority is None else job.priority,
+        queue=job.queue or defaults.queue,
+        on_lost=job.on_lost or defaults.on_lost,
+        max_losses=job.max_losses or defaults.max_losses,
+        unique_key=job.unique_key or defaults.unique_key,
+    )
+
+
+def store(run: Run) -> Run:
+    """Insert a prepared run and wake the dispatcher at commit; see `enqueue` for `unique_key`."""
+    run = insert_unique(run) if run.unique_hash else _insert(run)
+    _wake_on_commit()
+    return run
+
+
+def _insert(run: Run) -> Run:
+    insert(connection(), run)
+    return run
+
+
+def insert_unique(run: Run) -> Run:
+    """The INSERT decides who is first; the savepoint keeps the caller's transaction alive when it is somebody else."""
+    for _ in range(_UNIQUE_TRIES):
+        try:
+            with transaction.atomic(using=alias()):
+                return _insert(run)
+        except IntegrityError:
+            # Locking, so that MariaDB reads what is committed and not what an older snapshot shows.
+            with transaction.atomic(using=alias()):
+                holder = Run.objects.using(alias()).select_for_update().filter(unique_hash=run.unique_hash).first()
+            if holder is not None:
+                return holder
+    # Five times in a row the holder finished between the two statements.
+    return _insert(run)
+
+
+def _wake_on_commit() -> None:
+    transaction.on_commit(wake.wake, using=alias(), robust=True)
+
+
+def new_run(task_name: str, arguments_json: str, options: Options, now: datetime, **origin) -> Run:
+    """A run that is not stored yet. `origin` sets columns that tell where it comes from, such as `rerun_of_id`."""
+    check_options({"priority": options.priority}, allowed=("priority",))
+    due_at = due(options.run_after, now)
+    ready_at = now if due_at is None else max(due_at, now)
+    return Run(
+        task=task_name,
+        arguments_json=arguments_json,
+        state=State.QUEUED.value if ready_at == now else State.SCHEDULED.value,
+        queue=options.queue,
+        priority=options.priority,
+        effective_priority=options.priority,
+        ready_at=ready_at,
+        order_key=order_key(options.priority, ready_at, get_settings().ageing),
+        enqueued_at=now,
+        due_at=due_at,
+        on_lost=str(options.on_lost),
+        max_losses=options.max_losses,
+        unique_key=options.unique_key or "",
+        unique_hash=unique_hash(task_name, options.unique_key),
+        **origin,
+    )
+
+
+def due(run_after: datetime | timedelta | None, now: datetime) -> datetime | None:
+    """The moment that `run_after` means. ValueError if it lies outside the calendar."""
+    try:
+        if isinstance(run_after, timedelta):
+            return now + run_after
+        if run_after is not None and timezone.is_naive(run_after):
+            return timezone.make_aware(run_after, timezone.get_default_timezone())
+    except OverflowError:
+        raise ValueError(f"run_after lies beyond the year 9999: {run_after!r}.") from None
+    return run_after
+
+
+def unique_hash(scope: str, key: str | None) -> str | None:
+    """What the UNIQUE column compares: of one length and exact on every database, whatever its collation."""
+    if key is None:
+        return None
+    return hashlib.sha256(json.dumps([scope, key]).encode()).hexdigest()

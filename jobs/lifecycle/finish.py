@@ -1,0 +1,90 @@
+"""Writing how executions ended. Every write is fenced: it changes the row only while this claim still owns it."""
+
+import logging
+from collections.abc import Sequence
+
+from django.db import DatabaseError, InterfaceError, OperationalError, transaction
+
+from jobs.lifecycle.database import db_time
+from jobs.lifecycle.outcome import Outcome
+from jobs.models import Attempt
+
+logger = logging.getLogger("jobs")
+
+FENCE = "id = %s AND state = 'running' AND worker_id = %s AND claim_no = %s"
+
+_FINISH = (
+    "UPDATE jobs_run SET state = %s, reason_code = %s, reason_json = %s, result_json = %s, started_at = %s, "
+    f"finished_at = %s, failures = failures + %s, unique_hash = NULL WHERE {FENCE}"
+)
+
+
+def finish(connection, outcomes: Sequence[Outcome], *, one_by_one: bool = False) -> list[Outcome]:
+    """Write outcomes and return those that were stored. Needs a transaction.
+
+    An outcome whose run is no longer owned under its claim is logged and dropped. `one_by_one` is the way after a data
+    error: each outcome in a savepoint, and one that still fails is stored without what the database refused.
+    """
+    write = _write_alone if one_by_one else _write
+    stored = []
+    with connection.cursor() as cursor:
+        for outcome in outcomes:
+            if write(connection, cursor, outcome):
+                stored.append(outcome)
+            else:
+                logger.warning("run %s is no longer this worker's (claim %s): its outcome %s is dropped",
+                               outcome.run.id, outcome.run.claim_no, outcome.state)  # fmt: skip
+    return stored
+
+
+def _write(connection, cursor, outcome: Outcome) -> bool:
+    run = outcome.run
+    cursor.execute(
+        _FINISH,
+        (
+            outcome.state.value,
+            outcome.reason.value,
+            outcome.reason_json,
+            outcome.result_json,
+            db_time(connection, outcome.started_at),
+            db_time(connection, outcome.ended_at),
+            0 if outcome.failure is None else 1,
+            run.id,
+            run.worker_id,
+            run.claim_no,
+        ),
+    )
+    if cursor.rowcount != 1:
+        return False
+    if outcome.failure is not None:
+        _attempt(connection, outcome)
+    return True
+
+
+def _write_alone(connection, cursor, outcome: Outcome) -> bool:
+    try:
+        with transaction.atomic(using=connection.alias):
+            return _write(connection, cursor, outcome)
+    except (OperationalError, InterfaceError):
+        raise
+    except (DatabaseError, ValueError) as error:
+        logger.exception("the outcome of run %s could not be stored whole", outcome.run.id)
+        outcome.without_result(f"the database refused it ({type(error).__name__})")
+        outcome.failure = outcome.failure and type(outcome.failure)(outcome.failure.error_class, "", "")
+    with transaction.atomic(using=connection.alias):
+        return _write(connection, cursor, outcome)
+
+
+def _attempt(connection, outcome: Outcome) -> None:
+    run, failure = outcome.run, outcome.failure
+    Attempt.objects.using(connection.alias).create(
+        run_id=run.id,
+        number=run.attempt,
+        outcome=Attempt.Outcome.FAILED,
+        error_class=failure.error_class,
+        message=failure.message,
+        traceback=failure.traceback,
+        worker_id=run.worker_id,
+        started_at=outcome.started_at,
+        ended_at=outcome.ended_at,
+    )

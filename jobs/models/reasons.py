@@ -1,0 +1,36 @@
+"""Reasons as sentences."""
+
+from jobs.core.states import Reason
+
+SENTENCES = {
+    Reason.NONE: "",
+    Reason.FUNCTION_RAISED: "The function raised {error_class}: {message}",
+    Reason.NOT_REGISTERED: "{message}",
+    Reason.WRONG_ARGUMENTS: "The parameters do not fit the function: {message}",
+    Reason.RESULT_NOT_STORED: "The function returned, but its result could not be stored: {message}",
+    Reason.WORKER_LOST: "Its worker stopped without a word while the function ran ({count} of {most} times).",
+    Reason.INTERRUPTED: "A shutdown interrupted it while the function ran ({count} of {most} times).",
+    Reason.CANCELLED_BY_REQUEST: "Cancelled before it started{by}.",
+    Reason.TIMED_OUT: "It took longer than it may.",
+    Reason.DEADLINE_PASSED: "It would have started too late.",
+    Reason.UPSTREAM_FAILED: "What it depends on did not end as it must.",
+    Reason.UPSTREAM_PENDING: "It waits for what it depends on.",
+    Reason.LIMIT_REACHED: "As many runs of its kind as allowed are running.",
+    Reason.RATE_REACHED: "As many runs of its kind as allowed have started lately.",
+    Reason.JOB_PAUSED: "Its job is paused.",
+    Reason.RETRY: "It failed and will be tried again.",
+    Reason.SNOOZED: "It asked to be tried again later.",
+    Reason.GAVE_UP: "It gave up: trying again would not help.",
+    Reason.MISSED: "Its time passed while nobody worked.",
+    Reason.OVERLAP: "The run before it was still working.",
+}
+
+
+class _Lenient(dict):
+    def __missing__(self, key):
+        return "?"
+
+
+def sentence(reason: Reason, arguments: dict) -> str:
+    """The reason in words; an argument that is missing shows as a question mark."""
+    return SENTENCES[reason].format_map(_Lenient(arguments))

@@ -1,0 +1,235 @@
+"""Runs: one request to execute a task function once, with its state and history."""
+
+import json
+
+from django.db import models
+
+from jobs.core.states import FINAL, OnLost, Reason, State
+from jobs.models.fields import UTCDateTimeField
+from jobs.models.job import ON_LOST_CHOICES, Job
+
+STATE_CHOICES = [(state.value, state.value) for state in State]
+
+
+class Run(models.Model):
+    """One row of history. Only `jobs.lifecycle` changes its state.
+
+    Columns that an enqueue does not fill have database defaults, so that its INSERT names only what it knows.
+    """
+
+    # What is run. The job's row may go; its name stays, and a new job of that name does not inherit this run.
+    task = models.CharField("task function", max_length=200)
+    arguments_json = models.TextField("parameters", default="{}")
+    job = models.ForeignKey(
+        Job,
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="runs",
+    )
+    job_name = models.CharField(max_length=200, blank=True, default="", db_default="")
+
+    # Where it stands, and why.
+    state = models.CharField(max_length=10, choices=STATE_CHOICES)
+    reason_code = models.CharField(max_length=30, blank=True, default="", db_default="")
+    reason_json = models.TextField(null=True, blank=True)  # noqa: DJ001 - MariaDB gives text columns no default
+
+    # Its place in the order.
+    queue = models.CharField(max_length=100)
+    priority = models.SmallIntegerField()
+    effective_priority = models.SmallIntegerField()
+    ready_at = UTCDateTimeField()
+    order_key = models.BigIntegerField()
+
+    # Its times.
+    enqueued_at = UTCDateTimeField()
+    due_at = UTCDateTimeField(null=True, blank=True)
+    start_deadline_at = UTCDateTimeField(null=True, blank=True)
+    started_at = UTCDateTimeField(null=True, blank=True)
+    finished_at = UTCDateTimeField(null=True, blank=True)
+    timeout_seconds = models.FloatField(null=True, blank=True)
+
+    # Its owner: plain numbers. A worker whose row is missing counts as dead.
+    worker_id = models.BigIntegerField(null=True, blank=True)
+    claim_no = models.IntegerField(default=0, db_default=0)
+
+    # How often it was tried, by the way each try ended; their sum + 1 is the number of the attempt.
+    failures = models.IntegerField(default=0, db_default=0)
+    losses = models.IntegerField(default=0, db_default=0)
+    interruptions = models.IntegerField(default=0, db_default=0)
+    snoozes = models.IntegerField(default=0, db_default=0)
+    max_attempts = models.IntegerField(default=1, db_default=1)
+    max_losses = models.IntegerField(default=3, db_default=3)
+    max_interruptions = models.IntegerField(default=5, db_default=5)
+    on_lost = models.CharField(
+        max_length=10, choices=ON_LOST_CHOICES, default=OnLost.REQUEUE.value, db_default=OnLost.REQUEUE.value
+    )
+    executor = models.CharField(max_length=20, blank=True, default="", db_default="")
+    options_json = models.TextField(null=True, blank=True)  # noqa: DJ001 - overrides of a function's retry rules
+    retention_seconds = models.BigIntegerField(null=True, blank=True)
+
+    # What holds it back, and what it must not meet twice.
+    upstream_open = models.IntegerField(default=0, db_default=0)
+    limit_key = models.CharField(max_length=255, blank=True, default="", db_default="")
+    unique_key = models.CharField(max_length=255, blank=True, default="", db_default="")
+    unique_hash = models.CharField(max_length=64, null=True, blank=True, unique=True)
+
+    # Where it comes from. Plain numbers where the other row may be pruned first.
+    schedule_id = models.BigIntegerField(null=True, blank=True)
+    slot = UTCDateTimeField(null=True, blank=True)
+    scheduled_for = UTCDateTimeField(null=True, blank=True)
+    rerun_of_id = models.BigIntegerField(null=True, blank=True)
+    workflow_id = models.BigIntegerField(null=True, blank=True)
+    submitted_by_key = models.CharField(max_length=100, blank=True, default="", db_default="")
+    submitted_by_name = models.CharField(max_length=150, blank=True, default="", db_default="")
+
+    # What it tells while it works, and what it leaves.
+    cancel_requested_at = UTCDateTimeField(null=True, blank=True)
+    progress_done = models.FloatField(null=True, blank=True)
+    progress_total = models.FloatField(null=True, blank=True)
+    progress_message = models.CharField(max_length=200, blank=True, default="", db_default="")
+    progress_at = UTCDateTimeField(null=True, blank=True)
+    result_json = models.TextField(null=True, blank=True)  # noqa: DJ001 - null: there is none
+
+    # Whether `enqueue` stored this row, or found it under the same unique key. Not a column.
+    is_new = False
+
+    class Meta:
+        permissions = [
+            ("cancel_run", "Can cancel a run"),
+            ("rerun_run", "Can run a run again"),
+            ("view_arguments", "Can see the parameters and results of runs"),
+        ]
+        constraints = [
+            # A slot of a schedule is fired once, by whoever comes first. Runs without a schedule are not compared.
+            models.UniqueConstraint(fields=["schedule_id", "slot"], name="jobs_run_slot"),
+        ]
+        indexes = [
+            # Claim: WHERE state = 'queued' AND queue = ? ORDER BY order_key, id LIMIT n; the queues that have work; who
+            # is running (a worker's own runs, the runs of the dead: WHERE state = 'running').
+            models.Index(fields=["state", "queue", "order_key", "id"], name="jobs_run_claim"),
+            # Promote: WHERE state = 'scheduled' AND due_at <= now ORDER BY due_at; the next due time.
+            models.Index(fields=["state", "due_at"], name="jobs_run_due"),
+            # Skip what would start too late: WHERE state = ? AND start_deadline_at <= now.
+            models.Index(fields=["state", "start_deadline_at"], name="jobs_run_deadline"),
+            # Recent ends and pruning: WHERE state = ? AND finished_at < ? ORDER BY finished_at.
+            models.Index(fields=["state", "finished_at"], name="jobs_run_finished"),
+            # Admit under a limit: WHERE limit_key = ? AND state = ? ORDER BY order_key.
+            models.Index(fields=["limit_key", "state", "order_key"], name="jobs_run_limit"),
+            # The last runs of a job: WHERE job_id = ? ORDER BY id DESC.
+            models.Index(fields=["job_id", "id"], name="jobs_run_of_job"),
+            # The runs of a workflow: WHERE workflow_id = ? ORDER BY id.
+            models.Index(fields=["workflow_id", "id"], name="jobs_run_of_workflow"),
+            # A person's own runs: WHERE submitted_by_key = ? ORDER BY id DESC.
+            models.Index(fields=["submitted_by_key", "id"], name="jobs_run_of_submitter"),
+            # The repetitions of a run: WHERE rerun_of_id = ?.
+            models.Index(fields=["rerun_of_id"], name="jobs_run_repetitions"),
+        ]
+
+    def __str__(self):
+        return f"{self.job_name or self.task} #{self.pk}"
+
+    @property
+    def arguments(self) -> dict:
+        """The parameters that were given, as JSON values by name."""
+        return json.loads(self.arguments_json)
+
+    @property
+    def reason_arguments(self) -> dict:
+        """What the reason is about, such as the message of the error, by name."""
+        return json.loads(self.reason_json) if self.reason_json else {}
+
+    @property
+    def result(self) -> object:
+        """What the function returned, as the type it is annotated with where this process knows the function."""
+        if self.result_json is None:
+            return None
+        from jobs.registry import registry
+
+        value = json.loads(self.result_json)
+        return registry.get(self.task).signature.result_from_json(value) if self.task in registry else value
+
+    @property
+    def attempt(self) -> int:
+        """The number of the current or next execution, counted from 1."""
+        return self.failures + self.losses + self.interruptions + self.snoozes + 1
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state in FINAL
+
+    @property
+    def reason(self) -> str:
+        """Why it is in its state, as a sentence; empty where the state says it all."""
+        from jobs.models.reasons import sentence
+
+        return sentence(Reason(self.reason_code), self.reason_arguments)
+
+    def cancel(self, *, actor=None, note: str = ""):
+        """See `jobs.lifecycle.cancel`."""
+        from jobs.lifecycle import cancel
+
+        return cancel(self, actor=actor, note=note)
+
+    def run_again(self, *, actor=None, note: str = "") -> "Run":
+        """See `jobs.lifecycle.run_again`."""
+        from jobs.lifecycle import run_again
+
+        return run_again(self, actor=actor, note=note)
+
+    def wait(self, timeout: float | None = None) -> "Run":
+        """See `jobs.lifecycle.wait`."""
+        from jobs.lifecycle import wait
+
+        return wait(self, timeout=timeout)
+
+
+class Attempt(models.Model):
+    """An execution of a run that did not succeed: how it ended and what it said."""
+
+    class Outcome(models.TextChoices):
+        FAILED = "failed", "failed"
+        LOST = "lost", "its worker was lost"
+        INTERRUPTED = "interrupted", "interrupted by a shutdown"
+        CANCELLED = "cancelled", "cancelled"
+        SNOOZED = "snoozed", "snoozed"
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="attempts", db_index=False)
+    number = models.IntegerField()
+    outcome = models.CharField(max_length=12, choices=Outcome)
+    error_class = models.CharField(max_length=255, blank=True, default="", db_default="")
+    message = models.TextField(null=True, blank=True)  # noqa: DJ001 - MariaDB gives text columns no default
+    traceback = models.TextField(null=True, blank=True)  # noqa: DJ001
+    worker_id = models.BigIntegerField(null=True, blank=True)
+    worker_name = models.CharField(max_length=255, blank=True, default="", db_default="")
+    started_at = UTCDateTimeField(null=True, blank=True)
+    ended_at = UTCDateTimeField()
+
+    class Meta:
+        indexes = [
+            # The attempts of a run: WHERE run_id = ? ORDER BY number.
+            models.Index(fields=["run", "number"], name="jobs_attempt_of_run"),
+        ]
+
+    def __str__(self):
+        return f"attempt {self.number} of run {self.run_id}: {self.outcome}"
+
+
+class RunLog(models.Model):
+    """A piece of what one attempt of a run wrote to its log, in order of id."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="log_chunks", db_index=False)
+    attempt = models.IntegerField()
+    text = models.TextField()
+    written_at = UTCDateTimeField()
+
+    class Meta:
+        indexes = [
+            # The log of a run, and what came after the last look: WHERE run_id = ? AND id > ? ORDER BY id.
+            models.Index(fields=["run", "id"], name="jobs_runlog_of_run"),
+        ]
+
+    def __str__(self):
+        return f"log of run {self.run_id}, attempt {self.attempt}"

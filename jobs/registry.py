@@ -1,0 +1,278 @@
+"""Task functions: `register`, what it gives back, and how they are found. Only what is here can ever run."""
+
+import difflib
+import functools
+import importlib
+import inspect
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from importlib.util import find_spec
+
+from jobs.core.order import check_priority
+from jobs.core.states import OnLost
+from jobs.errors import NotRegistered, RegistrationError
+from jobs.parameters import Signature
+
+NAME_LENGTH = 200
+QUEUE_LENGTH = 100
+KEY_LENGTH = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the runs of a task function are treated, unless a job or `using()` says otherwise."""
+
+    priority: int = 0
+    queue: str = "default"
+    on_lost: str = OnLost.REQUEUE
+    max_losses: int = 3
+    unique_key: str | None = None
+    run_after: datetime | timedelta | None = None
+
+
+# Named by the design, but without effect as yet: refused, because an ignored option is worse than none.
+_NOT_AVAILABLE = {
+    "max_attempts", "backoff", "retry_on", "give_up_on", "timeout", "start_deadline", "limit_key", "limit", "rate",
+    "executor", "retention", "schedule",
+}  # fmt: skip
+
+_USING_OPTIONS = ("priority", "queue", "on_lost", "max_losses", "unique_key", "run_after")
+_REGISTER_OPTIONS = ("name", "label", *(option for option in _USING_OPTIONS if option != "run_after"))
+
+
+def check_options(options: dict, *, allowed: tuple[str, ...]) -> None:
+    """Raise TypeError or ValueError, naming the option, unless each one is known, available and in its range."""
+    for option, value in options.items():
+        if option not in allowed:
+            raise TypeError(_refusal(option, allowed))
+        if option in _CHECKS:
+            _CHECKS[option](value)
+
+
+def _refusal(option: str, allowed: tuple[str, ...]) -> str:
+    if option in _NOT_AVAILABLE:
+        return f"The option {option!r} is not available in this version of jobs. Available: {', '.join(allowed)}."
+    near = difflib.get_close_matches(option, allowed, n=1)
+    hint = f"Did you mean {near[0]!r}?" if near else f"Known options: {', '.join(allowed)}."
+    return f"Unknown option {option!r}. {hint}"
+
+
+def _check_text(option: str, length: int, *, optional: bool = False):
+    def check(value):
+        if optional and value is None:
+            return
+        if not isinstance(value, str) or not value or len(value) > length or "\x00" in value:
+            raise ValueError(f"{option} must be a text of 1 to {length} characters, got {value!r}.")
+
+    return check
+
+
+def _check_on_lost(value):
+    if value not in tuple(OnLost):
+        raise ValueError(f'on_lost must be "requeue" or "fail", got {value!r}.')
+
+
+def _check_max_losses(value):
+    if type(value) is not int or not 1 <= value <= 1000:
+        raise ValueError(f"max_losses must be a whole number from 1 to 1000, got {value!r}.")
+
+
+def _check_run_after(value):
+    if value is not None and not isinstance(value, datetime | timedelta):
+        raise TypeError(f"run_after must be a datetime, a timedelta or None, got {value!r} ({type(value).__name__}).")
+
+
+_CHECKS: dict[str, Callable] = {
+    "priority": check_priority,
+    "queue": _check_text("queue", QUEUE_LENGTH),
+    "on_lost": _check_on_lost,
+    "max_losses": _check_max_losses,
+    "unique_key": _check_text("unique_key", KEY_LENGTH, optional=True),
+    "run_after": _check_run_after,
+    "name": _check_text("name", NAME_LENGTH),
+    "label": _check_text("label", NAME_LENGTH),
+}
+
+
+class TaskFunction:
+    """A registered function. Calling it calls the plain function; `enqueue` stores a run of it.
+
+    `name` identifies it in the database, `label` is what people read, `help` is the first line of its docstring.
+    """
+
+    def __init__(self, func: Callable, *, name: str, label: str | None, options: Options):
+        functools.update_wrapper(self, func)
+        self.func = func
+        self.name = name
+        self.help = (inspect.getdoc(func) or "").partition("\n")[0]
+        self.label = label or func.__name__.replace("_", " ").capitalize()
+        self.options = options
+        self.signature = Signature.of(func, task_name=name)
+
+    def __call__(self, *args, **kwargs):
+        return self.func(*args, **kwargs)
+
+    def __repr__(self):
+        return f"<TaskFunction {self.name}>"
+
+    def enqueue(self, /, *args, **parameters):
+        """Store a run with these parameters and return it. See `jobs.lifecycle.enqueue`."""
+        return _Enqueuer(self, self.options).enqueue(*args, **parameters)
+
+    def enqueue_many(self, parameter_sets):
+        """Store a run for each dict of parameters, all or none, and return them in the same order."""
+        return _Enqueuer(self, self.options).enqueue_many(parameter_sets)
+
+    def using(self, **options):
+        """The same function with other options for the runs enqueued through what is returned.
+
+        `priority` -100..100 (lower is more urgent), `queue`, `run_after` (datetime, naive ones in TIME_ZONE, or a
+        timedelta from now), `unique_key` (at most one unfinished run per function and key), `on_lost`, `max_losses`.
+        Raises TypeError or ValueError for an unknown option or a bad value.
+        """
+        check_options(options, allowed=_USING_OPTIONS)
+        return _Enqueuer(self, replace(self.options, **options))
+
+
+class _Enqueuer:
+    """A task function together with the options that its next runs get."""
+
+    def __init__(self, task: TaskFunction, options: Options):
+        self._task = task
+        self._options = options
+
+    def enqueue(self, /, *args, **parameters):
+        from jobs.lifecycle import enqueue  # models can only be imported once the app registry is ready
+
+        return enqueue(self._task, self._task.signature.bind(args, parameters), self._options)
+
+    def enqueue_many(self, parameter_sets):
+        from jobs.lifecycle import enqueue_many
+
+        bind = self._task.signature.bind
+        return enqueue_many(self._task, [bind((), parameters) for parameters in parameter_sets], self._options)
+
+
+class Registry:
+    """The task functions of this process by name, and the tasks modules that could not be imported."""
+
+    def __init__(self):
+        self._tasks: dict[str, TaskFunction] = {}
+        self.broken_modules: dict[str, str] = {}
+
+    def __iter__(self):
+        return iter(sorted(self._tasks.values(), key=lambda task: task.name))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._tasks
+
+    def get(self, name: str) -> TaskFunction:
+        """The task function of this name; NotRegistered, with the likely cause, if there is none."""
+        try:
+            return self._tasks[name]
+        except KeyError:
+            raise NotRegistered(self._explanation(name)) from None
+
+    def _explanation(self, name: str) -> str:
+        for module, problem in self.broken_modules.items():
+            if name.startswith(f"{module}."):
+                return f"{name!r} is not registered: its module {module} could not be imported ({problem})."
+        near = difflib.get_close_matches(name, self._tasks, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        return (
+            f"{name!r} is not registered as a task function in this process.{hint} "
+            "Decorate it with @jobs.register in the tasks module of an installed app."
+        )
+
+    def add(self, task: TaskFunction) -> None:
+        existing = self._tasks.get(task.name)
+        if existing is not None and not _is_same_source(existing.func, task.func):
+            raise RegistrationError(
+                f"{task.name!r} is already registered by {_where(existing.func)}; "
+                f"{_where(task.func)} needs another name."
+            )
+        self._tasks[task.name] = task
+
+    def discard(self, name: str) -> None:
+        """Forget a task function (tests only: a real process never loses one)."""
+        self._tasks.pop(name, None)
+
+    def discover(self, app_names) -> None:
+        """Import every app's `tasks` module. One that cannot be imported is remembered and stops nobody else."""
+        for app_name in app_names:
+            module = f"{app_name}.tasks"
+            if module not in sys.modules and not _exists(module):
+                continue
+            try:
+                importlib.import_module(module)
+            except BaseException as error:  # SystemExit at import as well: it must not end the server
+                self.broken_modules[module] = "".join(traceback.format_exception_only(error)).strip()
+            else:
+                self.broken_modules.pop(module, None)
+
+
+def _exists(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _where(func: Callable) -> str:
+    return f"{getattr(func, '__module__', '?')}.{getattr(func, '__qualname__', func)}"
+
+
+def _is_same_source(one: Callable, other: Callable) -> bool:
+    """Whether this is one function whose module was imported again."""
+    return _where(one) == _where(other)
+
+
+registry = Registry()
+
+
+def register(func: Callable | None = None, /, **options):
+    """Make a function a task function: `@register` or `@register(priority=10, …)`.
+
+    `name` (default: module and function name) is stored with every run, so keep it when the function moves; `label` is
+    what people read; `priority`, `queue`, `on_lost` ("requeue" or "fail"), `max_losses` (executions before a run whose
+    worker keeps dying fails) and `unique_key` are the defaults of its runs. Returns the TaskFunction. Raises
+    RegistrationError for a function that cannot be run, TypeError or ValueError for a bad option.
+    """
+    if func is None:
+        return functools.partial(_register, options=options)
+    return _register(func, options=options)
+
+
+def _register(func: Callable, *, options: dict) -> TaskFunction:
+    check_options(options, allowed=_REGISTER_OPTIONS)
+    _check_function(func)
+    names = {key: options[key] for key in ("name", "label") if key in options}
+    task = TaskFunction(
+        func,
+        name=names.get("name") or f"{func.__module__}.{func.__qualname__}",
+        label=names.get("label"),
+        options=Options(**{key: value for key, value in options.items() if key not in names}),
+    )
+    _CHECKS["name"](task.name)
+    registry.add(task)
+    return task
+
+
+def _check_function(func) -> None:
+    if not inspect.isroutine(func):
+        raise RegistrationError(f"Only a function can be registered, got {func!r} ({type(func).__name__}).")
+    if inspect.iscoroutinefunction(func) or inspect.isasyncgenfunction(func):
+        raise RegistrationError(
+            f"{_where(func)} is an async function; write a plain one (asgiref.sync.async_to_sync helps)."
+        )
+    if inspect.isgeneratorfunction(func):
+        raise RegistrationError(
+            f"{_where(func)} is a generator function: calling it would do nothing. Write a plain one."
+        )
+    if func.__name__ == "<lambda>":
+        raise RegistrationError(
+            "A lambda has no name of its own to be stored with its runs; write a function with def."
+        )

@@ -1,0 +1,118 @@
+"""Whether this process shall have a scheduler, and its start and end in servers."""
+
+import atexit
+import logging
+import os
+import signal
+import threading
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import PurePath
+
+from django.core.signals import request_started
+
+from jobs.conf import get_settings
+
+logger = logging.getLogger("jobs")
+
+
+class Start(StrEnum):
+    """When the scheduler of a process starts."""
+
+    NOW = "now"
+    NEVER = "never"
+    # A server that we do not know, or no server at all: the first request tells.
+    AT_FIRST_REQUEST = "at the first request"
+
+
+_COMMAND_RUNNERS = ("manage.py", "django-admin", "django-admin.py", "django-admin.exe", "django/__main__.py")
+_SERVERS = ("gunicorn", "gunicorn/__main__.py")
+_NO_SERVERS = ("pytest", "py.test", "pytest/__main__.py", "celery", "celery/__main__.py", "ipython", "-c", "")
+
+
+def when(argv: Sequence[str], environ: Mapping[str, str], autostart: bool | None) -> Start:
+    """When the scheduler starts in a process with this command line and environment.
+
+    `autostart` is JOBS["AUTOSTART"]: None lets the process decide by what it is, True and False overrule. But no
+    setting starts one in the parent of `runserver`'s reloader, which serves nothing.
+    """
+    name = _program(argv)
+    command = argv[1] if len(argv) > 1 else ""
+    if name in _COMMAND_RUNNERS and command == "runserver" and not _is_serving(argv, environ):
+        return Start.NEVER
+    if autostart is not None:
+        return Start.NOW if autostart else Start.NEVER
+    if name in _COMMAND_RUNNERS:
+        return Start.NOW if command == "runserver" else Start.NEVER
+    if name in _NO_SERVERS or "PYTEST_VERSION" in environ:
+        return Start.NEVER
+    return Start.NOW if name in _SERVERS else Start.AT_FIRST_REQUEST
+
+
+def _program(argv: Sequence[str]) -> str:
+    """The program's name; with its package where it was started by `python -m`."""
+    path = PurePath(argv[0]) if argv else PurePath()
+    return f"{path.parent.name}/{path.name}" if path.name == "__main__.py" else path.name
+
+
+def _is_serving(argv: Sequence[str], environ: Mapping[str, str]) -> bool:
+    return "--noreload" in argv or environ.get("RUN_MAIN") == "true"
+
+
+def arm(argv: Sequence[str], environ: Mapping[str, str]) -> None:
+    """Prepare what `when` says. Runs no query; called once, while the apps load."""
+    decision = when(argv, environ, get_settings().AUTOSTART)
+    if decision is Start.NOW and _is_preloading_arbiter(argv):
+        os.register_at_fork(after_in_child=_start)
+    elif decision is Start.NOW:
+        _start()
+    elif decision is Start.AT_FIRST_REQUEST:
+        request_started.connect(_start_at_first_request, dispatch_uid="jobs.autostart")
+
+
+def _is_preloading_arbiter(argv: Sequence[str]) -> bool:
+    """gunicorn --preload loads the site in its arbiter, before that installs its signal handlers; a worker has them."""
+    return _program(argv) in _SERVERS and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def _start_at_first_request(**kwargs) -> None:
+    request_started.disconnect(dispatch_uid="jobs.autostart")
+    _start()
+
+
+def _start() -> None:
+    from jobs.runtime import scheduler  # imports models, which are not there yet when the apps load
+
+    if threading.current_thread() is threading.main_thread():
+        _chain_sigterm()
+    atexit.register(_stop_at_exit, os.getpid())
+    scheduler.start(kind="web")
+
+
+def _chain_sigterm() -> None:
+    """At SIGTERM begin the stop at once, then do what was to be done: a server finishes its requests meanwhile."""
+    before = signal.getsignal(signal.SIGTERM)
+    pid = os.getpid()
+
+    def on_sigterm(signum, frame):
+        from jobs.runtime import scheduler
+
+        if os.getpid() != pid or before is signal.SIG_DFL:
+            scheduler.stop()
+            signal.signal(signal.SIGTERM, before if callable(before) else signal.SIG_DFL)
+            os.kill(os.getpid(), signum)
+            return
+        current = scheduler.current()
+        if current is not None:
+            current.request_stop()
+        if callable(before):
+            before(signum, frame)
+
+    signal.signal(signal.SIGTERM, on_sigterm)
+
+
+def _stop_at_exit(pid: int) -> None:
+    from jobs.runtime import scheduler
+
+    if os.getpid() == pid and not scheduler.stop():
+        logger.error("the scheduler did not end in time; other workers take over what it left")

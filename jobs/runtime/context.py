@@ -1,0 +1,98 @@
+"""What a running function can ask and tell: `jobs.current_run()`. Imports no models: tasks modules may use it early."""
+
+import math
+from contextvars import ContextVar
+from threading import Event, Lock
+
+from jobs.runtime.logs import LogBuffer
+
+MESSAGE_LENGTH = 200
+
+
+class CurrentRun:
+    """The run that executes in this context. Outside of one, a stand-in whose methods do nothing: a task function that
+    is called as a plain function works all the same.
+
+    `id` is the run's number and `attempt` counts its executions from 1; both are None in the stand-in.
+    """
+
+    id: int | None = None
+    task: str | None = None
+    attempt: int | None = None
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Say how far the work is: `done` of `total` (None: unknown), both finite and not negative, and a line of text.
+
+        Cheap: what was said last is stored at most once a second. Raises TypeError or ValueError for other numbers.
+        """
+        _check_amount("done", done)
+        if total is not None:
+            _check_amount("total", total)
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether the worker is being shut down. A function that can stop early does so; what it does not finish in
+        the time of grace is interrupted, and then its `on_lost` decides."""
+        return False
+
+
+class RunContext(CurrentRun):
+    """A claimed run on its way through this process. Lock rule: `_lock` guards the progress, told by the function's
+    threads and taken by the dispatcher."""
+
+    def __init__(self, run, *, stopping: Event, claimed_at: float, max_log_bytes: int):
+        self.run = run
+        self.id = run.id
+        self.task = run.task
+        self.attempt = run.attempt
+        self.claimed_at = claimed_at  # monotonic
+        self.has_started = False
+        self.ticket = None  # what the executor finds it by
+        self.log = LogBuffer(max_log_bytes)
+        self._stopping = stopping
+        self._lock = Lock()
+        self._progress: tuple[float, float | None, str] | None = None
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        return self.run.key
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        super().progress(done, total, message)
+        with self._lock:
+            self._progress = (done, total, str(message))
+
+    def take_progress(self) -> tuple[float, float | None, str] | None:
+        """What was told since the last call, or None."""
+        with self._lock:
+            taken, self._progress = self._progress, None
+        return taken
+
+    @property
+    def has_news(self) -> bool:
+        return self._progress is not None or self.log.has_news
+
+    @property
+    def should_stop(self) -> bool:
+        return self._stopping.is_set()
+
+
+def _check_amount(name: str, value: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name} must be a number, got {value!r} ({type(value).__name__}).")
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(f"{name} must be finite and not negative, got {value!r}.")
+
+
+_OUTSIDE = CurrentRun()
+_current: ContextVar[CurrentRun] = ContextVar("jobs_current_run", default=_OUTSIDE)
+
+
+def current_run() -> CurrentRun:
+    """The run that this code executes in; outside of one, a stand-in (see `CurrentRun`)."""
+    return _current.get()
+
+
+def enter(context: RunContext) -> None:
+    """Make `context` the current run of this context; it ends with the context."""
+    _current.set(context)

@@ -1,0 +1,117 @@
+"""Calling a run's function and saying how it ended. Decides; writes nothing."""
+
+import inspect
+import logging
+import time
+import traceback
+from contextvars import Context
+
+from jobs.conf import get_settings
+from jobs.core import clock
+from jobs.core.states import Reason, State
+from jobs.errors import NotRegistered, ParameterError
+from jobs.lifecycle.outcome import Failure, Outcome
+from jobs.lifecycle.texts import line
+from jobs.parameters import dumps, loads
+from jobs.registry import TaskFunction, registry
+from jobs.runtime.context import RunContext, enter
+
+logger = logging.getLogger("jobs")
+
+
+def execute(context: RunContext) -> Outcome:
+    """Run the function of a claimed run, in a context of its own, and return the outcome. Raises nothing."""
+    started_at, start = clock.now(), time.monotonic()
+    outcome = Outcome(run=context.run, state=State.SUCCEEDED, started_at=started_at, ended_at=started_at)
+    try:
+        task = registry.get(context.task)
+        value = Context().run(_call, task, context)
+        _keep_result(outcome, task, value)
+    except NotRegistered as error:
+        _fail(outcome, Reason.NOT_REGISTERED, error)
+    except _WrongArguments as wrong:
+        _fail(outcome, Reason.WRONG_ARGUMENTS, wrong.error)
+    except BaseException as error:  # SystemExit, KeyboardInterrupt, …: they end this run and nothing else
+        _fail(outcome, Reason.FUNCTION_RAISED, error)
+        logger.error("run %s (%s) failed", context.id, context.task, exc_info=error)
+    outcome.ended_at = clock.now()
+    outcome.seconds = time.monotonic() - start
+    return outcome
+
+
+class _WrongArguments(Exception):
+    """Tells a ParameterError of this run from one that its function met when it enqueued something itself."""
+
+    def __init__(self, error: ParameterError):
+        self.error = error
+
+
+def _call(task: TaskFunction, context: RunContext) -> object:
+    enter(context)
+    try:
+        args, kwargs = task.signature.to_call(_stored_arguments(context))
+    except ParameterError as error:
+        raise _WrongArguments(error) from None
+    value = task.func(*args, **kwargs)
+    if inspect.iscoroutine(value):
+        value.close()
+        raise TypeError(f"{task.name} returned a coroutine that nobody awaits. Await it inside (async_to_sync).")
+    return value
+
+
+def _stored_arguments(context: RunContext) -> dict:
+    """What was stored; ParameterError if somebody has changed it into what is no JSON object."""
+    try:
+        arguments = loads(context.run.arguments_json)
+    except ValueError as error:
+        raise ParameterError(context.task, {"": f"the stored parameters are no JSON: {error}"}) from None
+    if not isinstance(arguments, dict):
+        raise ParameterError(context.task, {"": f"expected a JSON object, got {type(arguments).__name__}"})
+    return arguments
+
+
+def _keep_result(outcome: Outcome, task: TaskFunction, value: object) -> None:
+    """The side effects have happened: a result that cannot be stored leaves the run succeeded, and says so."""
+    if value is None:
+        return
+    try:
+        text = dumps(task.signature.result_to_json(value))
+    except (TypeError, ValueError) as error:
+        outcome.without_result(f"{type(value).__name__}: {error}")
+        return
+    limit = get_settings().MAX_RESULT_BYTES
+    if len(text) > limit:
+        outcome.without_result(f"{len(text)} bytes of JSON are more than MAX_RESULT_BYTES ({limit})")
+    else:
+        outcome.result_json = text
+
+
+def _fail(outcome: Outcome, reason: Reason, error: BaseException) -> None:
+    failure = Failure(_class_path(error), _message(error), _traceback(error))
+    outcome.state = State.FAILED
+    outcome.reason = reason
+    outcome.failure = failure
+    outcome.reason_arguments = {"error_class": failure.error_class, "message": line(failure.message, 200)}
+
+
+def _class_path(error: BaseException) -> str:
+    kind = type(error)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except BaseException as problem:
+        return f"(its text could not be made: {type(problem).__name__})"
+
+
+def _traceback(error: BaseException) -> str:
+    """The traceback without locals, from the function's own first line on; long recursions are shortened by Python."""
+    position = error.__traceback__
+    while position is not None and position.tb_frame.f_code.co_filename == __file__:
+        position = position.tb_next
+    try:
+        return "".join(traceback.TracebackException(type(error), error, position, compact=True).format())
+    except BaseException as problem:
+        return f"(the traceback could not be made: {type(problem).__name__})"

@@ -1,0 +1,29 @@
+"""Functions in the dispatcher's own thread, one after the other: for tests and for draining on the spot."""
+
+from collections.abc import Callable
+
+from jobs.lifecycle.outcome import Outcome
+from jobs.runtime.context import RunContext
+from jobs.runtime.execute import execute
+
+
+class InlineExecutor:
+    """Runs a function while it is submitted. Leaves the caller's database connections alone."""
+
+    name = "inline"
+    threads = 1
+    executed = 0  # how many functions it has run
+
+    def start(self, *, may_start: Callable[[RunContext], bool], deliver: Callable[[RunContext, Outcome | None], None]):
+        self._deliver = deliver
+
+    def submit(self, context: RunContext) -> None:
+        context.has_started = True
+        self.executed += 1
+        self._deliver(context, execute(context))
+
+    def take_back(self, context: RunContext) -> bool:
+        return False
+
+    def stop(self) -> None:
+        pass

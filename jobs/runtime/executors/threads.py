@@ -1,0 +1,46 @@
+"""Functions in threads of this process: the PriorityScheduler with order keys as priorities."""
+
+from collections.abc import Callable
+
+from jobs.core.priority import PriorityScheduler
+from jobs.lifecycle.outcome import Outcome
+from jobs.runtime import connections
+from jobs.runtime.context import RunContext
+from jobs.runtime.execute import execute
+
+
+class ThreadsExecutor:
+    """`deliver(context, outcome)` is called in the function's thread; outcome None means that it was not started.
+
+    `may_start(context)` is asked just before a function starts.
+    """
+
+    name = "threads"
+
+    def __init__(self, threads: int):
+        self.threads = threads
+        self._scheduler = PriorityScheduler(threads=threads)
+
+    def start(self, *, may_start: Callable[[RunContext], bool], deliver: Callable[[RunContext, Outcome | None], None]):
+        self._may_start = may_start
+        self._deliver = deliver
+        self._scheduler.start()
+
+    def submit(self, context: RunContext) -> None:
+        context.ticket = self._scheduler.schedule(self._work, context, priority=context.run.order_key)
+
+    def take_back(self, context: RunContext) -> bool:
+        """True: the function has not started and never will."""
+        return context.ticket.cancel()
+
+    def stop(self) -> None:
+        """Start nothing more. A function that still runs is not waited for: its thread ends with the process."""
+        self._scheduler.stop(timeout=0)
+
+    def _work(self, context: RunContext) -> None:
+        outcome = None
+        if self._may_start(context):
+            context.has_started = True
+            outcome = execute(context)
+            connections.tidy()
+        self._deliver(context, outcome)

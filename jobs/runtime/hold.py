@@ -1,0 +1,140 @@
+"""The claimed runs of this process, on their way from the claim to the outcome."""
+
+import logging
+from collections import deque
+from threading import Event
+
+from jobs.core import clock
+from jobs.lifecycle.claim import ClaimedRun
+from jobs.lifecycle.outcome import Outcome
+from jobs.lifecycle.report import Report
+from jobs.runtime.context import RunContext
+from jobs.runtime.lookahead import LONGEST_WAIT_SECONDS, LookAhead
+
+logger = logging.getLogger("jobs")
+
+
+class Batch:
+    """What the next transaction has to write. Kept until it is committed."""
+
+    def __init__(self):
+        self.outcomes: list[Outcome] = []
+        self.reports: list[Report] = []
+        self.releases: list[ClaimedRun] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.outcomes or self.reports or self.releases)
+
+
+class Hold:
+    """Used by the dispatcher's thread alone, but for `deliver`, by which the functions' threads hand in outcomes.
+
+    A run is found by its claim, not by its number: it may come back to this process under another claim while an old
+    thread still works on it.
+    """
+
+    def __init__(self, executor, *, stopping: Event, woken: Event, max_log_bytes: int):
+        self.batch = Batch()
+        self._executor = executor
+        self._stopping = stopping
+        self._woken = woken
+        self._max_log_bytes = max_log_bytes
+        self._delivered: deque[tuple[RunContext, Outcome | None]] = deque()
+        self._held: dict[tuple[int, int, int], RunContext] = {}
+        self._ghosts: set[tuple[int, int, int]] = set()  # functions that run on after others took their runs
+        self._look_ahead = LookAhead()
+
+    def deliver(self, context: RunContext, outcome: Outcome | None) -> None:
+        """Take the outcome of a run; None: its function was not started."""
+        self._delivered.append((context, outcome))
+        self._woken.set()
+
+    def __bool__(self) -> bool:
+        return bool(self._held)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a claimed run is still to end, or an end still to be written."""
+        return bool(self._held or self._delivered or self.batch)
+
+    @property
+    def runs(self) -> list[ClaimedRun]:
+        return [context.run for context in self._held.values()]
+
+    @property
+    def room(self) -> int:
+        """How many runs may be claimed: idle threads, and the look-ahead."""
+        taken = len(self._held) + len(self._ghosts)
+        return max(0, self._executor.threads + self._look_ahead.allowed - taken)
+
+    @property
+    def is_anything_waiting(self) -> bool:
+        """Whether claimed runs outnumber the threads, so that some have not started."""
+        return len(self._held) + len(self._ghosts) > self._executor.threads
+
+    @property
+    def has_news(self) -> bool:
+        return any(context.has_news for context in self._held.values())
+
+    def admit(self, claimed: list[ClaimedRun]) -> None:
+        """Hand claimed runs to the executor, best first."""
+        claimed_at = clock.monotonic()
+        for run in claimed:
+            context = RunContext(run, stopping=self._stopping, claimed_at=claimed_at, max_log_bytes=self._max_log_bytes)
+            self._held[context.key] = context
+            self._executor.submit(context)
+
+    def gather(self) -> None:
+        """Move into the batch what has ended since the last time, and claims that have waited for too long."""
+        seconds = []
+        while self._delivered:
+            context, outcome = self._delivered.popleft()
+            if self._held.pop(context.key, None) is None:
+                self._ghosts.discard(context.key)
+                logger.warning("run %s was taken from this worker while it ran: its outcome is dropped", context.id)
+            elif outcome is None:
+                self.batch.releases.append(context.run)
+            else:
+                seconds.append(outcome.seconds)
+                self.batch.outcomes.append(outcome)
+                self._report(context, is_last=True)
+        self._look_ahead.learn(seconds, was_anything_released=self._take_back_waiting())
+
+    def gather_news(self) -> None:
+        """Move into the batch what running functions have told."""
+        for context in self._held.values():
+            self._report(context)
+
+    def _report(self, context: RunContext, *, is_last: bool = False) -> None:
+        report = Report(context.run, context.take_progress(), context.log.take(is_last=is_last))
+        if report.progress is not None or report.log:
+            self.batch.reports.append(report)
+
+    def _take_back_waiting(self) -> bool:
+        """Take what is claimed and unstarted for too long (at a stop: at all) out of the heap, to be released."""
+        if not self.is_anything_waiting and not self._stopping.is_set():
+            return False
+        longest = 0.0 if self._stopping.is_set() else LONGEST_WAIT_SECONDS
+        now = clock.monotonic()
+        waiting = [c for c in self._held.values() if not c.has_started and now - c.claimed_at >= longest]
+        taken = [context for context in waiting if self._executor.take_back(context)]
+        for context in taken:
+            del self._held[context.key]
+            self.batch.releases.append(context.run)
+        return bool(taken)
+
+    def reconcile(self, owned: list[ClaimedRun]) -> list[ClaimedRun]:
+        """Compare with the runs that the database says this worker owns: drop outcomes that are stored already, and
+        return the claims that memory does not know."""
+        owned_keys = {run.key for run in owned}
+        self.batch.outcomes = [outcome for outcome in self.batch.outcomes if outcome.run.key in owned_keys]
+        pending = {outcome.run.key for outcome in self.batch.outcomes} | {run.key for run in self.batch.releases}
+        return [run for run in owned if run.key not in self._held and run.key not in pending]
+
+    def forget(self) -> None:
+        """Drop everything: others have taken these runs. Threads that still work count as occupied until they end."""
+        for key, context in self._held.items():
+            if not self._executor.take_back(context):
+                self._ghosts.add(key)
+        self._held.clear()
+        self.batch = Batch()

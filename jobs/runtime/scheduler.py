@@ -1,0 +1,202 @@
+"""A process's scheduler: the thread in which the dispatcher works, from its start to its orderly end."""
+
+import logging
+import os
+import threading
+from collections.abc import Sequence
+from threading import Event, Thread
+
+from django.apps import apps
+from django.db import DatabaseError, InterfaceError, OperationalError
+
+from jobs.conf import get_settings
+from jobs.core import wake
+from jobs.lifecycle.ageing import AgeingMismatch, check_ageing
+from jobs.lifecycle.database import connection
+from jobs.models import Worker
+from jobs.runtime import capture
+from jobs.runtime.dispatcher import Dispatcher
+from jobs.runtime.executors.threads import ThreadsExecutor
+from jobs.runtime.wakeups import Wakeup
+
+logger = logging.getLogger("jobs")
+
+FIRST_PAUSE = 0.05
+LONGEST_PAUSE = 5.0
+TABLES_PAUSE = 1.0
+# How long an unreachable database may hold up the last write of a stop. Others rescue what it would have handed back.
+LAST_WRITE_SECONDS = 5.0
+
+
+class Scheduler:
+    """One dispatcher with its threads. `start()` it once, `stop()` it once; both return at once but for the wait.
+
+    `kind` says what the process is ("web", "runscheduler", …). `threads`, `queues` and `grace_seconds` default to the
+    JOBS setting. With `drain` it stops by itself when nothing that is due is left.
+    """
+
+    def __init__(
+        self,
+        *,
+        kind: str,
+        threads: int | None = None,
+        queues: Sequence[str] | None = None,
+        grace_seconds: float | None = None,
+        drain: bool = False,
+    ):
+        settings = get_settings()
+        self.refusal: AgeingMismatch | None = None
+        self.stopped = Event()
+        self._grace_seconds = settings.GRACE_SECONDS if grace_seconds is None else grace_seconds
+        self._drain = drain
+        self._dispatcher = Dispatcher(
+            ThreadsExecutor(threads or settings.THREADS),
+            settings,
+            kind=kind,
+            queues=settings.QUEUES if queues is None else queues,
+            stays=not drain,
+        )
+        self._wakeup = Wakeup(self._dispatcher.woken)
+        self._thread = Thread(target=self._run, name="jobs-dispatcher", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def request_stop(self, grace_seconds: float | None = None) -> None:
+        """Begin the stop: claim nothing more, let running functions end within `grace_seconds`. Returns at once;
+        called again with less, e.g. 0, it shortens the time."""
+        self._dispatcher.request_stop(self._grace_seconds if grace_seconds is None else grace_seconds)
+
+    def stop(self, grace_seconds: float | None = None) -> bool:
+        """Stop and wait for the end; whether it came. Functions that did not end in time were handed back, and their
+        threads end with the process."""
+        grace = self._grace_seconds if grace_seconds is None else grace_seconds
+        self.request_stop(grace)
+        if threading.current_thread() is self._thread:
+            return False
+        return self.stopped.wait(grace + LAST_WRITE_SECONDS + 1.0)
+
+    def _run(self) -> None:
+        try:
+            apps.ready_event.wait()
+            capture.capture()
+            if self._enter():
+                self._loop()
+                self._dispatcher.leave()
+        except BaseException:
+            logger.exception("the scheduler ends because of an error in itself")
+        finally:
+            self.stopped.set()
+            connection().close()
+
+    def _enter(self) -> bool:
+        """Become a worker as soon as the database allows it. False: stopped before, or refused."""
+        pause = _Pause()
+        while not self._dispatcher.stopping.is_set():
+            try:
+                if _has_tables():
+                    check_ageing()
+                    self._dispatcher.enter()
+                    return True
+                pause.tell_once("the tables of jobs are not there yet: waiting for `manage.py migrate`")
+                self._dispatcher.stopping.wait(TABLES_PAUSE)
+            except AgeingMismatch as refusal:
+                self.refusal = refusal
+                logger.error("the scheduler does not start: %s", refusal)
+                return False
+            except (DatabaseError, InterfaceError) as error:
+                self._pause_after(error, pause)
+        return False
+
+    def _loop(self) -> None:
+        pause = _Pause()
+        while not self._dispatcher.is_done:
+            try:
+                did_something = self._dispatcher.cycle()
+                pause.reset()
+                if self._drain and not self._dispatcher.hold.is_busy:
+                    if not did_something:
+                        self._dispatcher.request_stop(0)
+                    continue
+                if did_something:
+                    self._wakeup.was_busy()
+                self._wakeup.wait(self._dispatcher.next_look_in())
+            except (OperationalError, InterfaceError) as error:
+                self._pause_after(error, pause)
+            except Exception as error:  # a value that the database refuses, or a fault of ours: never a dead thread
+                logger.exception("a cycle of the dispatcher failed")
+                self._dispatcher.write_one_by_one()
+                self._pause_after(error, pause)
+            if self._dispatcher.stopping.is_set() and pause.total > LAST_WRITE_SECONDS:
+                logger.error("the database cannot be reached: leaving without handing back what is left")
+                return
+
+    def _pause_after(self, error: Exception, pause: "_Pause") -> None:
+        seconds = pause.next()
+        logger.warning("the database did not answer as it should (%s: %s); next try in %.2f s",
+                       type(error).__name__, error, seconds)  # fmt: skip
+        connection().close()
+        self._dispatcher.woken.clear()
+        self._dispatcher.woken.wait(seconds)  # a stop, and every outcome, may shorten it
+
+
+class _Pause:
+    """Growing pauses while something fails."""
+
+    def __init__(self):
+        self._told: str | None = None
+        self.reset()
+
+    def reset(self) -> None:
+        self._next = FIRST_PAUSE
+        self.total = 0.0
+
+    def next(self) -> float:
+        seconds, self._next = self._next, min(2 * self._next, LONGEST_PAUSE)
+        self.total += seconds
+        return seconds
+
+    def tell_once(self, message: str) -> None:
+        if self._told != message:
+            logger.info(message)
+            self._told = message
+
+
+def _has_tables() -> bool:
+    return Worker._meta.db_table in connection().introspection.table_names()
+
+
+# The scheduler of this process, if it has one.
+_current: Scheduler | None = None
+_lock = threading.Lock()
+
+
+def start(*, kind: str = "web", **options) -> Scheduler:
+    """Start this process's scheduler and return it; if there is one that has not stopped, return that one."""
+    global _current
+    with _lock:
+        if _current is None or _current.stopped.is_set():
+            _current = Scheduler(kind=kind, **options)
+            _current.start()
+        return _current
+
+
+def current() -> Scheduler | None:
+    """This process's scheduler, if one was started."""
+    return _current
+
+
+def stop(grace_seconds: float | None = None) -> bool:
+    """Stop this process's scheduler, if there is one, and wait for its end; whether it came."""
+    return _current is None or _current.stop(grace_seconds)
+
+
+def _forget_in_child() -> None:
+    """A fork copies no threads: the child has no scheduler, and starts none by itself."""
+    global _current, _lock
+    _current = None
+    _lock = threading.Lock()
+    wake.clear()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)

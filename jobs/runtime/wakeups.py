@@ -1,0 +1,49 @@
+"""How a dispatcher sleeps until there may be work."""
+
+import time
+from threading import Event
+
+from jobs.lifecycle.database import connection
+
+BUSY_STEP = 0.02
+IDLE_STEP = 0.05
+IDLE_AFTER = 2.0
+
+
+class Wakeup:
+    """Sleeps until the Event is set, the time is over, or another process has written to the same SQLite file.
+
+    SQLite tells the last by `PRAGMA data_version` of the dispatcher's own connection, which its own commits do not
+    change; it is asked every 20 ms, and after two idle seconds every 50 ms. Elsewhere the time being over is the poll.
+    """
+
+    def __init__(self, event: Event):
+        self._event = event
+        self._version: int | None = None
+        self._busy_until = 0.0
+
+    def was_busy(self) -> None:
+        """There was work just now: more is likely, so look often."""
+        self._busy_until = time.monotonic() + IDLE_AFTER
+
+    def wait(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not self._has_changed():
+            now = time.monotonic()
+            if now >= end or self._event.wait(min(end - now, self._step(now))):
+                return
+
+    def _step(self, now: float) -> float:
+        if self._version is None:
+            return float("inf")
+        return BUSY_STEP if now < self._busy_until else IDLE_STEP
+
+    def _has_changed(self) -> bool:
+        before, self._version = self._version, self._data_version()
+        return before is not None and self._version is not None and before != self._version
+
+    def _data_version(self) -> int | None:
+        db = connection()
+        if db.vendor != "sqlite" or db.connection is None:
+            return None
+        return db.connection.execute("PRAGMA data_version").fetchone()[0]
