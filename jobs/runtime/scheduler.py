@@ -67,6 +67,15 @@ class Scheduler:
         called again with less, e.g. 0, it shortens the time."""
         self._dispatcher.request_stop(self._grace_seconds if grace_seconds is None else grace_seconds)
 
+    @property
+    def is_stopping(self) -> bool:
+        return self._dispatcher.stopping.is_set()
+
+    @property
+    def has_running_functions(self) -> bool:
+        """After the end: whether functions still run whose runs were handed back."""
+        return bool(self._dispatcher.hold)
+
     def stop(self, grace_seconds: float | None = None) -> bool:
         """Stop and wait for the end; whether it came. Functions that did not end in time were handed back, and their
         threads end with the process."""
