@@ -1,0 +1,48 @@
+"""What the admin pages of history share."""
+
+import json
+
+from django.contrib import admin
+from django.core.paginator import Paginator
+from django.utils.functional import cached_property
+from django.utils.html import format_html
+
+from jobs.parameters import mask
+
+MOST_COUNTED = 10_000
+
+
+class CappedPaginator(Paginator):
+    """Counts no further than 10,000: an exact count reads the whole history. Filters lead to what lies beyond."""
+
+    @cached_property
+    def count(self):
+        return self.object_list[:MOST_COUNTED].count()
+
+
+class HistoryAdmin(admin.ModelAdmin):
+    """Rows that tell what happened: nobody adds, edits or deletes them here."""
+
+    paginator = CappedPaginator
+    show_full_result_count = False
+    ordering = ("-id",)
+    list_per_page = 50
+
+    def has_add_permission(self, request):
+        return False
+
+    def has_change_permission(self, request, obj=None):
+        return False
+
+    def has_delete_permission(self, request, obj=None):
+        return False
+
+
+def preformatted(text: str | None):
+    """`text` as it is, line by line."""
+    return format_html("<pre>{}</pre>", text) if text else "-"
+
+
+def pretty_json(value: object):
+    """A JSON value in lines, with what is secret by its name masked."""
+    return preformatted(json.dumps(mask({"": value})[""], indent=2, ensure_ascii=False))
