@@ -4,6 +4,7 @@ import json
 
 from django.contrib import admin
 from django.core.paginator import Paginator
+from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 
@@ -23,6 +24,9 @@ class CappedPaginator(Paginator):
 class HistoryAdmin(admin.ModelAdmin):
     """Rows that tell what happened: nobody adds, edits or deletes them here."""
 
+    class Media:
+        css = {"all": ("jobs/admin.css",)}
+
     paginator = CappedPaginator
     show_full_result_count = False
     ordering = ("-id",)
@@ -38,9 +42,22 @@ class HistoryAdmin(admin.ModelAdmin):
         return False
 
 
+def moment(field: str, description: str):
+    """A column that shows a time to the second, in the site's current time zone."""
+
+    @admin.display(description=description, ordering=field)
+    def shown(self, row):
+        value = getattr(row, field)
+        if value is None:
+            return "-"
+        return format_html('<span class="jobs-moment">{:%Y-%m-%d %H:%M:%S}</span>', timezone.localtime(value))
+
+    return shown
+
+
 def preformatted(text: str | None):
     """`text` as it is, line by line."""
-    return format_html("<pre>{}</pre>", text) if text else "-"
+    return format_html('<pre class="jobs-text">{}</pre>', text) if text else "-"
 
 
 def pretty_json(value: object):

@@ -4,13 +4,14 @@ import json
 from collections import Counter
 
 from django.contrib import admin, messages
-from django.utils import timezone
 from django.utils.html import format_html
 
-from jobs.admin.common import HistoryAdmin, preformatted, pretty_json
+from jobs.admin.common import HistoryAdmin, moment, preformatted, pretty_json
+from jobs.core import clock
 from jobs.core.states import FINAL
 from jobs.lifecycle import CancelAnswer, NotFinished
 from jobs.models import Attempt, Run
+from jobs.registry import registry
 
 WIDE_COLUMNS = ("arguments_json", "result_json", "options_json")
 
@@ -21,19 +22,12 @@ ANSWERS = {
 }  # fmt: skip
 
 
-class AttemptInline(admin.TabularInline):
+class AttemptInline(admin.StackedInline):
     model = Attempt
     verbose_name_plural = "unsuccessful attempts"
-    fields = readonly_fields = (
-        "number",
-        "outcome",
-        "error_class",
-        "message",
-        "trace",
-        "worker_name",
-        "started_at",
-        "ended_at",
-    )
+    fields = readonly_fields = ("outcome", "error_class", "message", "trace", "worker_name", "started", "ended")
+    started = moment("started_at", "started")
+    ended = moment("ended_at", "ended")
     extra = 0
     can_delete = False
 
@@ -50,35 +44,33 @@ class AttemptInline(admin.TabularInline):
 
 @admin.register(Run)
 class RunAdmin(HistoryAdmin):
-    list_display = (
-        "id",
-        "what",
-        "state",
-        "priority",
-        "queue",
-        "progress",
-        "enqueued_at",
-        "started_at",
-        "duration",
-        "reason",
-    )
+    list_display = ("id", "what", "state", "priority", "progress", "started", "duration", "reason")
     list_display_links = ("id", "what")
     list_filter = ("state", "queue")
     search_fields = ("job_name__startswith", "task__startswith")
     search_help_text = "The beginning of a job's or a task function's name."
     actions = ("cancel", "run_again")
     inlines = (AttemptInline,)
-    readonly_fields = ("progress", "duration", "reason", "parameters", "result_shown", "log")
+    readonly_fields = (
+        "progress", "duration", "reason", "parameters", "result_shown", "log", "enqueued", "due", "started", "finished",
+        "ready",
+    )  # fmt: skip
     fieldsets = (
         (None, {"fields": ("task", "job_name", "state", "reason", "progress", "parameters", "result_shown", "log")}),
-        ("Order", {"fields": ("priority", "queue", "ready_at", "order_key")}),
-        ("Times", {"fields": ("enqueued_at", "due_at", "started_at", "finished_at", "duration")}),
+        ("Order", {"fields": ("priority", "queue", "ready", "order_key")}),
+        ("Times", {"fields": ("enqueued", "due", "started", "finished", "duration")}),
         (
             "Executions",
             {"fields": ("worker_id", "claim_no", "failures", "losses", "interruptions", "on_lost", "max_losses")},
         ),
         ("Origin", {"fields": ("submitted_by_name", "rerun_of_id", "unique_key")}),
     )
+
+    enqueued = moment("enqueued_at", "enqueued")
+    ready = moment("ready_at", "ready")
+    due = moment("due_at", "due")
+    started = moment("started_at", "started")
+    finished = moment("finished_at", "finished")
 
     def get_queryset(self, request):
         return super().get_queryset(request).defer(*WIDE_COLUMNS)
@@ -119,7 +111,9 @@ class RunAdmin(HistoryAdmin):
 
     @admin.display(description="run", ordering="job_name")
     def what(self, run):
-        return run.job_name or run.task
+        if run.job_name or run.task not in registry:
+            return run.job_name or run.task
+        return registry.get(run.task).label
 
     @admin.display(description="progress")
     def progress(self, run):
@@ -132,7 +126,7 @@ class RunAdmin(HistoryAdmin):
     def duration(self, run):
         if run.started_at is None:
             return "-"
-        end = run.finished_at if run.state in FINAL else timezone.now()
+        end = run.finished_at if run.state in FINAL else clock.now()
         return f"{max(0.0, (end - run.started_at).total_seconds()):.3f} s" if end else "-"
 
     @admin.display(description="reason")

@@ -24,6 +24,11 @@ class RunLogHandler(logging.Handler):
 _handler = RunLogHandler()
 
 
-def capture() -> None:
-    """Have this process's log records captured from now on. Calling it again changes nothing."""
-    logging.getLogger().addHandler(_handler)
+_root = logging.getLogger()
+
+
+def ensure() -> None:
+    """Have this process's log records captured. Asked before every run: whoever configures logging anew, as Django does
+    when a server loads the site a second time, takes the root logger's handlers away."""
+    if _handler not in _root.handlers:
+        _root.addHandler(_handler)

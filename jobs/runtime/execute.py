@@ -14,6 +14,7 @@ from jobs.lifecycle.outcome import Failure, Outcome
 from jobs.lifecycle.texts import line
 from jobs.parameters import dumps, loads
 from jobs.registry import TaskFunction, registry
+from jobs.runtime import capture
 from jobs.runtime.context import RunContext, enter
 
 logger = logging.getLogger("jobs")
@@ -21,6 +22,7 @@ logger = logging.getLogger("jobs")
 
 def execute(context: RunContext) -> Outcome:
     """Run the function of a claimed run, in a context of its own, and return the outcome. Raises nothing."""
+    capture.ensure()
     started_at, start = clock.now(), time.monotonic()
     outcome = Outcome(run=context.run, state=State.SUCCEEDED, started_at=started_at, ended_at=started_at)
     try:

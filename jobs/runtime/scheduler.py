@@ -14,7 +14,6 @@ from jobs.core import wake
 from jobs.lifecycle.ageing import AgeingMismatch, check_ageing
 from jobs.lifecycle.database import connection
 from jobs.models import Worker
-from jobs.runtime import capture
 from jobs.runtime.dispatcher import Dispatcher
 from jobs.runtime.executors.threads import ThreadsExecutor
 from jobs.runtime.wakeups import Wakeup
@@ -88,7 +87,6 @@ class Scheduler:
     def _run(self) -> None:
         try:
             apps.ready_event.wait()
-            capture.capture()
             if self._enter():
                 self._loop()
                 self._dispatcher.leave()
