@@ -97,16 +97,18 @@ def _chain_sigterm() -> None:
     def on_sigterm(signum, frame):
         from jobs.runtime import scheduler
 
-        if os.getpid() != pid or before is signal.SIG_DFL:
+        current = (
+            scheduler.current()
+        )  # none in a child that was forked later: it inherits this handler, not the threads
+        is_second = current is not None and current.is_stopping
+        if current is not None:
+            current.request_stop(0 if is_second else None)
+        if os.getpid() == pid and callable(before):
+            before(signum, frame)
+        else:  # nobody else ends the process
             scheduler.stop()
             signal.signal(signal.SIGTERM, before if callable(before) else signal.SIG_DFL)
             os.kill(os.getpid(), signum)
-            return
-        current = scheduler.current()
-        if current is not None:
-            current.request_stop()
-        if callable(before):
-            before(signum, frame)
 
     signal.signal(signal.SIGTERM, on_sigterm)
 

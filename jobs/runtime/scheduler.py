@@ -14,6 +14,7 @@ from jobs.core import wake
 from jobs.lifecycle.ageing import AgeingMismatch, check_ageing
 from jobs.lifecycle.database import connection
 from jobs.models import Worker
+from jobs.runtime.context import current_run
 from jobs.runtime.dispatcher import Dispatcher
 from jobs.runtime.executors.threads import ThreadsExecutor
 from jobs.runtime.wakeups import Wakeup
@@ -77,10 +78,10 @@ class Scheduler:
 
     def stop(self, grace_seconds: float | None = None) -> bool:
         """Stop and wait for the end; whether it came. Functions that did not end in time were handed back, and their
-        threads end with the process."""
+        threads end with the process. Called by a running function it returns False at once: the stop waits for it."""
         grace = self._grace_seconds if grace_seconds is None else grace_seconds
         self.request_stop(grace)
-        if threading.current_thread() is self._thread:
+        if current_run().id is not None:
             return False
         return self.stopped.wait(grace + LAST_WRITE_SECONDS + 1.0)
 

@@ -28,19 +28,18 @@ class Wakeup:
 
     def wait(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        while not self._has_changed():
-            now = time.monotonic()
-            if now >= end or self._event.wait(min(end - now, self._step(now))):
+        has_versions = self._data_version() is not None
+        while (now := time.monotonic()) < end:
+            # Sleep first, look afterwards: a site that writes all the time must not have the runs read all the time.
+            if self._event.wait(min(end - now, self._step(now) if has_versions else seconds)) or self._has_changed():
                 return
 
     def _step(self, now: float) -> float:
-        if self._version is None:
-            return float("inf")
         return BUSY_STEP if now < self._busy_until else IDLE_STEP
 
     def _has_changed(self) -> bool:
         before, self._version = self._version, self._data_version()
-        return before is not None and self._version is not None and before != self._version
+        return before != self._version
 
     def _data_version(self) -> int | None:
         db = connection()
