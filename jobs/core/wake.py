@@ -7,6 +7,34 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 
+
+class Flag:
+    """An Event that a signal handler may set in the middle of a `set()` of its own thread: its lock is re-entrant."""
+
+    def __init__(self):
+        self._cond = threading.Condition(threading.RLock())
+        self._is_set = False
+
+    def is_set(self) -> bool:
+        return self._is_set
+
+    def set(self) -> None:
+        if self._is_set:  # who clears it looks afterwards for what came before
+            return
+        with self._cond:
+            self._is_set = True
+            self._cond.notify_all()
+
+    def clear(self) -> None:
+        with self._cond:
+            self._is_set = False
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Sleep until the flag is set or `timeout` seconds are over; whether it is set."""
+        with self._cond:
+            return self._cond.wait_for(self.is_set, timeout)
+
+
 _wakers: list[Callable[[], None]] = []
 
 

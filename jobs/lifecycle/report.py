@@ -1,44 +1,81 @@
 """What running functions tell while they work: progress and log. Fenced like every write of a worker."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db import DatabaseError, InterfaceError, OperationalError, transaction
+
 from jobs.lifecycle.claim import ClaimedRun
 from jobs.lifecycle.database import db_time, placeholders
 from jobs.lifecycle.finish import FENCE
+from jobs.lifecycle.texts import line, visible
+
+logger = logging.getLogger("jobs")
+
+MESSAGE_LENGTH = 200
 
 _PROGRESS = (
     "UPDATE jobs_run SET progress_done = %s, progress_total = %s, progress_message = %s, progress_at = %s "
     f"WHERE {FENCE}"
 )
-_LOG = "INSERT INTO jobs_runlog (run_id, attempt, text, written_at) VALUES (%s, %s, %s, %s)"
+_LOG = "INSERT INTO jobs_runlog (run_id, attempt, number, text, written_at) VALUES (%s, %s, %s, %s, %s)"
+_STORED_LOG = "SELECT 1 FROM jobs_runlog WHERE run_id = %s AND attempt = %s AND number = %s"
 
 
 @dataclass(slots=True)
 class Report:
-    """News of one claimed run since the last report."""
+    """News of one claimed run since the last report; `number` counts the reports of one execution."""
 
     run: ClaimedRun
-    progress: tuple[float | None, float | None, str] | None = None
+    number: int
+    progress: tuple[float, float | None, str] | None = None
     log: str = ""
 
 
-def write_reports(connection, reports: Sequence[Report], now: datetime) -> None:
-    """Store news of runs that are still owned under their claims. Needs a transaction, before their outcomes."""
+def write_reports(
+    connection, reports: Sequence[Report], now: datetime, *, is_replay: bool = False, one_by_one: bool = False
+) -> None:
+    """Store news of runs that are still owned under their claims. Needs a transaction, before their outcomes.
+
+    `is_replay`: a commit whose answer was lost may have stored some already. `one_by_one` is the way after a data
+    error: each report in a savepoint, and what the database refuses is logged and dropped.
+    """
     if not reports:
         return
-    at = db_time(connection, now)
+    write = _write_alone if one_by_one else _write
     owned = _still_owned(connection, [report.run for report in reports])
     with connection.cursor() as cursor:
         for report in reports:
-            run = report.run
-            if (run.id, run.worker_id, run.claim_no) not in owned:
-                continue
-            if report.progress is not None:
-                cursor.execute(_PROGRESS, (*report.progress, at, run.id, run.worker_id, run.claim_no))
-            if report.log:
-                cursor.execute(_LOG, (run.id, run.attempt, report.log, at))
+            if report.run.key in owned and not (is_replay and _is_stored(cursor, report)):
+                write(connection, cursor, report, db_time(connection, now))
+
+
+def _write(connection, cursor, report: Report, at) -> None:
+    run = report.run
+    if report.progress is not None:
+        done, total, message = report.progress
+        message = line(message, MESSAGE_LENGTH)
+        cursor.execute(_PROGRESS, (done, total, message, at, run.id, run.worker_id, run.claim_no))
+    if report.log:
+        cursor.execute(_LOG, (run.id, run.attempt, report.number, visible(report.log), at))
+
+
+def _write_alone(connection, cursor, report: Report, at) -> None:
+    try:
+        with transaction.atomic(using=connection.alias):
+            _write(connection, cursor, report, at)
+    except (OperationalError, InterfaceError):
+        raise
+    except (DatabaseError, ValueError):
+        logger.exception("what run %s told could not be stored and is dropped", report.run.id)
+
+
+def _is_stored(cursor, report: Report) -> bool:
+    """Progress may be written twice, a piece of the log may not."""
+    cursor.execute(_STORED_LOG, (report.run.id, report.run.attempt, report.number))
+    return cursor.fetchone() is not None
 
 
 def _still_owned(connection, runs: Sequence[ClaimedRun]) -> set[tuple[int, int, int]]:

@@ -222,6 +222,7 @@ class RunLog(models.Model):
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="log_chunks", db_index=False)
     attempt = models.IntegerField()
+    number = models.IntegerField()  # counts the pieces of one attempt, so that none is stored twice
     text = models.TextField()
     written_at = UTCDateTimeField()
 
@@ -229,6 +230,9 @@ class RunLog(models.Model):
         indexes = [
             # The log of a run, and what came after the last look: WHERE run_id = ? AND id > ? ORDER BY id.
             models.Index(fields=["run", "id"], name="jobs_runlog_of_run"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "attempt", "number"], name="jobs_runlog_piece"),
         ]
 
     def __str__(self):

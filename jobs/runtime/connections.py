@@ -1,6 +1,11 @@
 """The database connections that task functions leave behind in their threads."""
 
+import logging
+from contextlib import suppress
+
 from django.db import connections
+
+logger = logging.getLogger("jobs")
 
 
 def tidy() -> None:
@@ -11,10 +16,18 @@ def tidy() -> None:
     """
     for connection in connections.all(initialized_only=True):
         if connection.connection is not None:
-            if _is_in_transaction(connection):
-                _abandon(connection)
-            else:
-                connection.close_if_unusable_or_obsolete()
+            _tidy(connection)
+
+
+def _tidy(connection) -> None:
+    try:
+        if _is_in_transaction(connection):
+            _abandon(connection)
+        else:
+            connection.close_if_unusable_or_obsolete()
+    except Exception:  # closed behind Django's back, or worse: the next function gets a new one
+        logger.warning("a run left its connection %r in a state that cannot be mended", connection.alias)
+        _forget(connection)
 
 
 def _is_in_transaction(connection) -> bool:
@@ -29,3 +42,9 @@ def _abandon(connection) -> None:
     connection.needs_rollback = False
     connection.run_on_commit = []
     connection.close()
+
+
+def _forget(connection) -> None:
+    with suppress(Exception):
+        _abandon(connection)
+    connection.connection = None

@@ -1,12 +1,11 @@
 """What a running function can ask and tell: `jobs.current_run()`. Imports no models: tasks modules may use it early."""
 
-import math
+import sys
 from contextvars import ContextVar
-from threading import Event, Lock
+from threading import Lock
 
+from jobs.core.wake import Flag
 from jobs.runtime.logs import LogBuffer
-
-MESSAGE_LENGTH = 200
 
 
 class CurrentRun:
@@ -25,9 +24,9 @@ class CurrentRun:
 
         Cheap: what was said last is stored at most once a second. Raises TypeError or ValueError for other numbers.
         """
-        _check_amount("done", done)
+        _amount("done", done)
         if total is not None:
-            _check_amount("total", total)
+            _amount("total", total)
 
     @property
     def should_stop(self) -> bool:
@@ -40,13 +39,14 @@ class RunContext(CurrentRun):
     """A claimed run on its way through this process. Lock rule: `_lock` guards the progress, told by the function's
     threads and taken by the dispatcher."""
 
-    def __init__(self, run, *, stopping: Event, claimed_at: float, max_log_bytes: int):
+    def __init__(self, run, *, stopping: Flag, claimed_at: float, max_log_bytes: int):
         self.run = run
         self.id = run.id
         self.task = run.task
         self.attempt = run.attempt
         self.claimed_at = claimed_at  # monotonic
         self.has_started = False
+        self.reports = 0
         self.ticket = None  # what the executor finds it by
         self.log = LogBuffer(max_log_bytes)
         self._stopping = stopping
@@ -58,9 +58,9 @@ class RunContext(CurrentRun):
         return self.run.key
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        super().progress(done, total, message)
+        told = _amount("done", done), None if total is None else _amount("total", total), str(message)
         with self._lock:
-            self._progress = (done, total, str(message))
+            self._progress = told
 
     def take_progress(self) -> tuple[float, float | None, str] | None:
         """What was told since the last call, or None."""
@@ -77,11 +77,12 @@ class RunContext(CurrentRun):
         return self._stopping.is_set()
 
 
-def _check_amount(name: str, value: float) -> None:
+def _amount(name: str, value: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} must be a number, got {value!r} ({type(value).__name__}).")
-    if not math.isfinite(value) or value < 0:
-        raise ValueError(f"{name} must be finite and not negative, got {value!r}.")
+    if not 0 <= value <= sys.float_info.max:  # exact for whole numbers of any size, and false for NaN
+        raise ValueError(f"{name} must be finite and not negative, got {value!r:.80}.")
+    return float(value)
 
 
 _OUTSIDE = CurrentRun()

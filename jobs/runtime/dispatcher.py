@@ -2,12 +2,12 @@
 
 import logging
 from collections.abc import Sequence
-from threading import Event
 
 from django.db import transaction
 
 from jobs.conf import Settings
 from jobs.core import clock, wake
+from jobs.core.wake import Flag
 from jobs.lifecycle import claim as claims
 from jobs.lifecycle import rescue as rescues
 from jobs.lifecycle import workers
@@ -30,14 +30,14 @@ DUE_LOOK_SECONDS = 0.02
 class Dispatcher:
     """Claims runs for its executor and writes what becomes of them: one transaction a `cycle()`, in one thread.
 
-    Other threads call `may_start` and `request_stop`, deliver to the hold, and set Events; nothing else is shared.
+    Other threads call `may_start` and `request_stop`, deliver to the hold, and set Flags; nothing else is shared.
     """
 
     def __init__(
         self, executor, settings: Settings, *, kind: str, queues: Sequence[str] | None = None, stays: bool = True
     ):
-        self.woken = Event()
-        self.stopping = Event()
+        self.woken = Flag()
+        self.stopping = Flag()
         self.is_done = False
         self.hold = Hold(executor, stopping=self.stopping, woken=self.woken, max_log_bytes=settings.MAX_LOG_BYTES)
         self._executor = executor
@@ -49,7 +49,7 @@ class Dispatcher:
         self._paused: frozenset[str] = frozenset()
         self._next_due_at = None
         self._look_at = {"due": 0.0, "paused": 0.0, "report": 0.0}
-        self._deadline = float("inf")
+        self._stop_requested_at = self._deadline = float("inf")
         self._is_leaving = False
         self._must_reconcile = False
         self._one_by_one = False
@@ -60,12 +60,15 @@ class Dispatcher:
 
     def may_start(self, context: RunContext) -> bool:
         """Whether a function may start now: its claim is surely still this worker's. Called by its thread."""
-        return self._heartbeat.is_fresh and context.run.worker_id == self._heartbeat.worker_id
+        is_mine = self._heartbeat.is_fresh and context.run.worker_id == self._heartbeat.worker_id
+        return is_mine and not self.stopping.is_set()
 
     def request_stop(self, grace_seconds: float) -> None:
         """Claim no more, release what has not started, and leave when the running functions have ended or
         `grace_seconds` have passed. Called again, it can only shorten the time. May be called by any thread."""
-        self._deadline = min(self._deadline, clock.monotonic() + grace_seconds)
+        now = clock.monotonic()
+        self._stop_requested_at = min(self._stop_requested_at, now)
+        self._deadline = min(self._deadline, now + grace_seconds)
         self.stopping.set()
         self.woken.set()
 
@@ -108,11 +111,16 @@ class Dispatcher:
         """After a data error: have the next cycle write each outcome in a savepoint of its own."""
         self._one_by_one = True
 
+    def is_overdue(self, seconds: float) -> bool:
+        """Whether a stop should have ended more than `seconds` ago: at its deadline, or at once with nothing held."""
+        end = self._deadline if self.hold.is_busy else self._stop_requested_at
+        return clock.monotonic() > end + seconds
+
     def next_look_in(self) -> float:
         """Seconds until there may be something to do without a wake-up."""
         now = clock.monotonic()
         moments = [self._settings.POLL_SECONDS, self._heartbeat.due_in, self._deadline - now]
-        if self._next_due_at is not None:
+        if self._next_due_at is not None and not self.stopping.is_set():
             moments.append((self._next_due_at - clock.now()).total_seconds())
         if self.hold.is_anything_waiting:
             moments.append(LONGEST_WAIT_SECONDS)
@@ -145,7 +153,7 @@ class Dispatcher:
         claimed = self.hold.reconcile(claims.owned_by(db, self.worker_id)) if self._must_reconcile else []
         if self._heartbeat.due_in <= 0:
             rescues.rescue(db, self._heartbeat.beat(db), now)
-        write_reports(db, batch.reports, now)
+        write_reports(db, batch.reports, now, is_replay=self._must_reconcile, one_by_one=self._one_by_one)
         batch.outcomes = finish(db, batch.outcomes, one_by_one=self._one_by_one)
         claims.release(db, batch.releases)
         if self.stopping.is_set():

@@ -4,6 +4,7 @@ import inspect
 import logging
 import time
 import traceback
+from contextlib import suppress
 from contextvars import Context
 
 from jobs.conf import get_settings
@@ -27,18 +28,26 @@ def execute(context: RunContext) -> Outcome:
     outcome = Outcome(run=context.run, state=State.SUCCEEDED, started_at=started_at, ended_at=started_at)
     try:
         task = registry.get(context.task)
-        value = Context().run(_call, task, context)
-        _keep_result(outcome, task, value)
     except NotRegistered as error:
         _fail(outcome, Reason.NOT_REGISTERED, error)
+    else:
+        _run(task, context, outcome)
+    outcome.ended_at = clock.now()
+    outcome.seconds = time.monotonic() - start
+    return outcome
+
+
+def _run(task: TaskFunction, context: RunContext, outcome: Outcome) -> None:
+    try:
+        value = Context().run(_call, task, context)
     except _WrongArguments as wrong:
         _fail(outcome, Reason.WRONG_ARGUMENTS, wrong.error)
     except BaseException as error:  # SystemExit, KeyboardInterrupt, …: they end this run and nothing else
         _fail(outcome, Reason.FUNCTION_RAISED, error)
-        logger.error("run %s (%s) failed", context.id, context.task, exc_info=error)
-    outcome.ended_at = clock.now()
-    outcome.seconds = time.monotonic() - start
-    return outcome
+        with suppress(BaseException):  # a log handler that raises must not cost the outcome
+            logger.error("run %s (%s) failed", context.id, context.task, exc_info=error)
+    else:
+        _keep_result(outcome, task, value)
 
 
 class _WrongArguments(Exception):
@@ -78,8 +87,8 @@ def _keep_result(outcome: Outcome, task: TaskFunction, value: object) -> None:
         return
     try:
         text = dumps(task.signature.result_to_json(value))
-    except (TypeError, ValueError) as error:
-        outcome.without_result(f"{type(value).__name__}: {error}")
+    except Exception as error:
+        outcome.without_result(f"{type(value).__name__}: {_message(error)}")
         return
     limit = get_settings().MAX_RESULT_BYTES
     if len(text) > limit:

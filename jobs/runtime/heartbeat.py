@@ -29,7 +29,7 @@ class Heartbeat:
         """Take a new identity: a new worker row, and eyes that have seen nothing yet."""
         start = clock.monotonic()
         self.worker_id = workers.enter(now=clock.now(), **self._description).pk
-        self._last = start
+        self._last = self._due_at = start  # the first look is taken at once
         self._observer = self._new_observer()
         self._is_first_look = True
 
@@ -38,7 +38,7 @@ class Heartbeat:
 
     @property
     def due_in(self) -> float:
-        return self._last + self._settings.HEARTBEAT_SECONDS - clock.monotonic()
+        return self._due_at - clock.monotonic()
 
     @property
     def is_fresh(self) -> bool:
@@ -64,6 +64,7 @@ class Heartbeat:
         """The transaction of the last `beat` is in the database: now it counts."""
         if self._pending is not None:
             self._last, self._observer = self._pending
+            self._due_at = self._last + self._settings.HEARTBEAT_SECONDS
             self._is_first_look = False
             self._pending = None
 

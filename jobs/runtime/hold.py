@@ -2,9 +2,9 @@
 
 import logging
 from collections import deque
-from threading import Event
 
 from jobs.core import clock
+from jobs.core.wake import Flag
 from jobs.lifecycle.claim import ClaimedRun
 from jobs.lifecycle.outcome import Outcome
 from jobs.lifecycle.report import Report
@@ -33,7 +33,7 @@ class Hold:
     thread still works on it.
     """
 
-    def __init__(self, executor, *, stopping: Event, woken: Event, max_log_bytes: int):
+    def __init__(self, executor, *, stopping: Flag, woken: Flag, max_log_bytes: int):
         self.batch = Batch()
         self._executor = executor
         self._stopping = stopping
@@ -106,9 +106,10 @@ class Hold:
             self._report(context)
 
     def _report(self, context: RunContext, *, is_last: bool = False) -> None:
-        report = Report(context.run, context.take_progress(), context.log.take(is_last=is_last))
-        if report.progress is not None or report.log:
-            self.batch.reports.append(report)
+        progress, log = context.take_progress(), context.log.take(is_last=is_last)
+        if progress is not None or log:
+            context.reports += 1
+            self.batch.reports.append(Report(context.run, context.reports, progress, log))
 
     def _take_back_waiting(self) -> bool:
         """Take what is claimed and unstarted for too long (at a stop: at all) out of the heap, to be released."""
@@ -117,7 +118,8 @@ class Hold:
         longest = 0.0 if self._stopping.is_set() else LONGEST_WAIT_SECONDS
         now = clock.monotonic()
         waiting = [c for c in self._held.values() if not c.has_started and now - c.claimed_at >= longest]
-        taken = [context for context in waiting if self._executor.take_back(context)]
+        # The least urgent first: a thread that becomes idle meanwhile must not get one while a better one is gone.
+        taken = [context for context in reversed(waiting) if self._executor.take_back(context)]
         for context in taken:
             del self._held[context.key]
             self.batch.releases.append(context.run)

@@ -3,14 +3,16 @@
 import logging
 import os
 import threading
+import time
 from collections.abc import Sequence
-from threading import Event, Thread
+from threading import Thread
 
 from django.apps import apps
 from django.db import DatabaseError, InterfaceError, OperationalError
 
 from jobs.conf import get_settings
 from jobs.core import wake
+from jobs.core.wake import Flag
 from jobs.lifecycle.ageing import AgeingMismatch, check_ageing
 from jobs.lifecycle.database import connection
 from jobs.models import Worker
@@ -46,7 +48,7 @@ class Scheduler:
     ):
         settings = get_settings()
         self.refusal: AgeingMismatch | None = None
-        self.stopped = Event()
+        self.stopped = Flag()
         self._grace_seconds = settings.GRACE_SECONDS if grace_seconds is None else grace_seconds
         self._drain = drain
         self._dispatcher = Dispatcher(
@@ -114,6 +116,9 @@ class Scheduler:
                 return False
             except (DatabaseError, InterfaceError) as error:
                 self._pause_after(error, pause)
+            except Exception as error:
+                logger.exception("the scheduler could not start")
+                self._pause_after(error, pause)
         return False
 
     def _loop(self) -> None:
@@ -135,17 +140,18 @@ class Scheduler:
                 logger.exception("a cycle of the dispatcher failed")
                 self._dispatcher.write_one_by_one()
                 self._pause_after(error, pause)
-            if self._dispatcher.stopping.is_set() and pause.total > LAST_WRITE_SECONDS:
+            if self._dispatcher.is_overdue(LAST_WRITE_SECONDS):
                 logger.error("the database cannot be reached: leaving without handing back what is left")
                 return
 
     def _pause_after(self, error: Exception, pause: "_Pause") -> None:
         seconds = pause.next()
-        logger.warning("the database did not answer as it should (%s: %s); next try in %.2f s",
-                       type(error).__name__, error, seconds)  # fmt: skip
+        logger.warning("the dispatcher failed (%s: %s); next try in %.2f s", type(error).__name__, error, seconds)
         connection().close()
-        self._dispatcher.woken.clear()
-        self._dispatcher.woken.wait(seconds)  # a stop, and every outcome, may shorten it
+        if self._dispatcher.stopping.is_set():
+            time.sleep(seconds)
+        else:
+            self._dispatcher.stopping.wait(seconds)
 
 
 class _Pause:
@@ -157,11 +163,9 @@ class _Pause:
 
     def reset(self) -> None:
         self._next = FIRST_PAUSE
-        self.total = 0.0
 
     def next(self) -> float:
         seconds, self._next = self._next, min(2 * self._next, LONGEST_PAUSE)
-        self.total += seconds
         return seconds
 
     def tell_once(self, message: str) -> None:

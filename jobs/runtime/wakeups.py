@@ -1,8 +1,8 @@
 """How a dispatcher sleeps until there may be work."""
 
 import time
-from threading import Event
 
+from jobs.core.wake import Flag
 from jobs.lifecycle.database import connection
 
 BUSY_STEP = 0.02
@@ -11,13 +11,13 @@ IDLE_AFTER = 2.0
 
 
 class Wakeup:
-    """Sleeps until the Event is set, the time is over, or another process has written to the same SQLite file.
+    """Sleeps until the Flag is set, the time is over, or another process has written to the same SQLite file.
 
     SQLite tells the last by `PRAGMA data_version` of the dispatcher's own connection, which its own commits do not
     change; it is asked every 20 ms, and after two idle seconds every 50 ms. Elsewhere the time being over is the poll.
     """
 
-    def __init__(self, event: Event):
+    def __init__(self, event: Flag):
         self._event = event
         self._version: int | None = None
         self._busy_until = 0.0

@@ -39,8 +39,10 @@ class ThreadsExecutor:
 
     def _work(self, context: RunContext) -> None:
         outcome = None
-        if self._may_start(context):
-            context.has_started = True
-            outcome = execute(context)
-            connections.tidy()
-        self._deliver(context, outcome)
+        try:
+            if self._may_start(context):
+                context.has_started = True
+                outcome = execute(context)
+                connections.tidy()
+        finally:
+            self._deliver(context, outcome)
