@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 
+from jobs.lifecycle.texts import visible
 from jobs.parameters import mask
 
 MOST_COUNTED = 10_000
@@ -50,14 +51,15 @@ def moment(field: str, description: str):
         value = getattr(row, field)
         if value is None:
             return "-"
-        return format_html('<span class="jobs-moment">{:%Y-%m-%d %H:%M:%S}</span>', timezone.localtime(value))
+        text = timezone.localtime(value).strftime("%Y-%m-%d %H:%M:%S")
+        return format_html('<span class="jobs-moment">{}</span>', text)
 
     return shown
 
 
 def preformatted(text: str | None):
     """`text` as it is, line by line."""
-    return format_html('<pre class="jobs-text">{}</pre>', text) if text else "-"
+    return format_html('<pre class="jobs-text">{}</pre>', visible(text)) if text else "-"
 
 
 def pretty_json(value: object):

@@ -5,6 +5,7 @@ from django.contrib import admin, messages
 from django.urls import reverse
 from django.utils.html import format_html
 
+from jobs.admin.common import pretty_json
 from jobs.core import clock
 from jobs.errors import JobsError
 from jobs.lifecycle import enqueue_job
@@ -41,7 +42,19 @@ class JobAdmin(admin.ModelAdmin):
     list_display = ("name", "task", "priority", "queue", "is_enabled")
     list_filter = ("is_enabled",)
     search_fields = ("name", "task")
+    readonly_fields = ("parameters",)
     actions = ("run_now", "enable", "disable")
+
+    def get_fields(self, request, obj=None):
+        """Who may only look sees the parameters masked, or, without the permission to see them, not at all."""
+        if obj is None or self.has_change_permission(request, obj):
+            return JobForm.Meta.fields
+        shown = ("parameters",) if request.user.has_perm("jobs.view_arguments") else ()
+        return tuple(name for name in JobForm.Meta.fields if name != "arguments_json") + shown
+
+    @admin.display(description="parameters")
+    def parameters(self, job):
+        return pretty_json(job.arguments)
 
     def has_run_permission(self, request):
         return request.user.has_perm("jobs.run_job")

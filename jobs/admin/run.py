@@ -10,7 +10,7 @@ from jobs.admin.common import HistoryAdmin, moment, preformatted, pretty_json
 from jobs.core import clock
 from jobs.core.states import FINAL
 from jobs.lifecycle import CancelAnswer, NotFinished
-from jobs.models import Attempt, Run
+from jobs.models import Attempt, Job, Queue, Run
 from jobs.registry import registry
 
 WIDE_COLUMNS = ("arguments_json", "result_json", "options_json")
@@ -20,6 +20,21 @@ ANSWERS = {
     CancelAnswer.RUNNING: (messages.WARNING, "{} left alone: only what waits can be cancelled, and a worker has it."),
     CancelAnswer.FINISHED: (messages.WARNING, "{} left alone: they had ended before."),
 }  # fmt: skip
+
+
+class QueueFilter(admin.SimpleListFilter):
+    """The queues that somebody has named: a list of all that history has ever seen would read all of it."""
+
+    title = parameter_name = "queue"
+
+    def lookups(self, request, model_admin):
+        named = {task.options.queue for task in registry}
+        named.update(Job.objects.exclude(queue="").values_list("queue", flat=True))
+        named.update(Queue.objects.values_list("name", flat=True))
+        return [(name, name) for name in sorted(named)]
+
+    def queryset(self, request, queryset):
+        return queryset if self.value() is None else queryset.filter(queue=self.value())
 
 
 class AttemptInline(admin.StackedInline):
@@ -46,7 +61,7 @@ class AttemptInline(admin.StackedInline):
 class RunAdmin(HistoryAdmin):
     list_display = ("id", "what", "state", "priority", "progress", "started", "duration", "reason")
     list_display_links = ("id", "what")
-    list_filter = ("state", "queue")
+    list_filter = ("state", QueueFilter)
     search_fields = ("job_name__startswith", "task__startswith")
     search_help_text = "The beginning of a job's or a task function's name."
     actions = ("cancel", "run_again")

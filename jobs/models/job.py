@@ -1,7 +1,5 @@
 """Definitions: what can be run, with which parameters and rules, after what."""
 
-import json
-
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -9,6 +7,7 @@ from django.db import models
 from jobs.core.order import MAX_PRIORITY, MIN_PRIORITY
 from jobs.core.states import OnLost
 from jobs.models.fields import UTCDateTimeField
+from jobs.parameters import loads
 
 PRIORITY_RANGE = [MinValueValidator(MIN_PRIORITY), MaxValueValidator(MAX_PRIORITY)]
 ON_LOST_CHOICES = [(OnLost.REQUEUE.value, "Run it again"), (OnLost.FAIL.value, "Let it fail")]
@@ -65,7 +64,7 @@ class Job(models.Model):
     @property
     def arguments(self) -> dict:
         """The stored parameters as JSON values by name."""
-        return json.loads(self.arguments_json)
+        return loads(self.arguments_json)
 
     def clean(self):
         from jobs.registry import registry  # parameters of model types need the app registry to be ready
@@ -73,7 +72,7 @@ class Job(models.Model):
         if self.task not in registry:
             raise ValidationError({"task": "Choose one of the registered task functions."})
         try:
-            arguments = json.loads(self.arguments_json)
+            arguments = loads(self.arguments_json)
         except ValueError as error:
             raise ValidationError({"arguments_json": f"Expected a JSON object such as {{}}: {error}."}) from None
         if not isinstance(arguments, dict):

@@ -7,6 +7,7 @@ from django.db import models
 from jobs.core.states import FINAL, OnLost, Reason, State
 from jobs.models.fields import UTCDateTimeField
 from jobs.models.job import ON_LOST_CHOICES, Job
+from jobs.parameters import loads
 
 STATE_CHOICES = [(state.value, state.value) for state in State]
 
@@ -134,7 +135,7 @@ class Run(models.Model):
     @property
     def arguments(self) -> dict:
         """The parameters that were given, as JSON values by name."""
-        return json.loads(self.arguments_json)
+        return loads(self.arguments_json)
 
     @property
     def reason_arguments(self) -> dict:
@@ -148,7 +149,7 @@ class Run(models.Model):
             return None
         from jobs.registry import registry
 
-        value = json.loads(self.result_json)
+        value = loads(self.result_json)
         return registry.get(self.task).signature.result_from_json(value) if self.task in registry else value
 
     @property

@@ -87,7 +87,7 @@ def _keep_result(outcome: Outcome, task: TaskFunction, value: object) -> None:
         return
     try:
         text = dumps(task.signature.result_to_json(value))
-    except Exception as error:
+    except BaseException as error:
         outcome.without_result(f"{type(value).__name__}: {_message(error)}")
         return
     limit = get_settings().MAX_RESULT_BYTES
