@@ -11,6 +11,9 @@ from django.dispatch import receiver
 
 from jobs.core.order import ageing_microseconds
 
+LONGEST_SECONDS = 1_000_000
+MOST_THREADS = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -38,12 +41,12 @@ def _is_number(value) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_positive(value) -> bool:
-    return _is_number(value) and 0 < value < float("inf")
+def _is_duration(value) -> bool:
+    return _is_number(value) and 0 < value <= LONGEST_SECONDS
 
 
 def _is_count(value) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_THREADS
 
 
 def _is_size(value) -> bool:
@@ -59,16 +62,19 @@ def _are_queue_names(value) -> bool:
 _RULES = {
     "AUTOSTART": (lambda value: value is None or isinstance(value, bool), "None, True or False"),
     "EXECUTOR": (lambda value: value == "threads", '"threads"'),
-    "THREADS": (_is_count, "a whole number, 1 or more"),
+    "THREADS": (_is_count, f"a whole number from 1 to {MOST_THREADS}"),
     "QUEUES": (_are_queue_names, "None (all queues) or a list of queue names"),
     "AGEING_SECONDS": (
         lambda value: value is None or (_is_number(value) and 0.001 <= value <= 4e9),
         "None (strict priority) or seconds, 0.001 to 4e9",
     ),
-    "POLL_SECONDS": (_is_positive, "a number of seconds above 0"),
-    "HEARTBEAT_SECONDS": (_is_positive, "a number of seconds above 0"),
-    "LOST_AFTER_SECONDS": (_is_positive, "a number of seconds above 0"),
-    "GRACE_SECONDS": (lambda value: _is_number(value) and 0 <= value < float("inf"), "a number of seconds, 0 or more"),
+    "POLL_SECONDS": (_is_duration, f"a number of seconds above 0, at most {LONGEST_SECONDS}"),
+    "HEARTBEAT_SECONDS": (_is_duration, f"a number of seconds above 0, at most {LONGEST_SECONDS}"),
+    "LOST_AFTER_SECONDS": (_is_duration, f"a number of seconds above 0, at most {LONGEST_SECONDS}"),
+    "GRACE_SECONDS": (
+        lambda value: _is_number(value) and 0 <= value <= LONGEST_SECONDS,
+        f"a number of seconds, 0 to {LONGEST_SECONDS}",
+    ),
     "MAX_LOG_BYTES": (_is_size, "a whole number of bytes, 1024 or more"),
     "MAX_RESULT_BYTES": (_is_size, "a whole number of bytes, 1024 or more"),
 }

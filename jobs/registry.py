@@ -6,13 +6,14 @@ import importlib
 import inspect
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from importlib.util import find_spec
 
 from jobs.core.order import check_priority
 from jobs.core.states import OnLost
+from jobs.core.texts import visible
 from jobs.errors import NotRegistered, RegistrationError
 from jobs.parameters import Signature
 
@@ -64,8 +65,11 @@ def _check_text(option: str, length: int, *, optional: bool = False):
     def check(value):
         if optional and value is None:
             return
-        if not isinstance(value, str) or not value or len(value) > length or "\x00" in value:
-            raise ValueError(f"{option} must be a text of 1 to {length} characters, got {value!r}.")
+        if not isinstance(value, str) or not 0 < len(value) <= length or value != visible(value):
+            raise ValueError(
+                f"{option} must be a text of 1 to {length} characters, without NUL and lone surrogates, "
+                f"got {value!r:.80}."
+            )
 
     return check
 
@@ -153,7 +157,16 @@ class _Enqueuer:
         from jobs.lifecycle import enqueue_many
 
         bind = self._task.signature.bind
-        return enqueue_many(self._task, [bind((), parameters) for parameters in parameter_sets], self._options)
+        arguments = [bind((), parameters) for parameters in _checked_sets(parameter_sets)]
+        return enqueue_many(self._task, arguments, self._options)
+
+
+def _checked_sets(parameter_sets) -> list[dict]:
+    sets = list(parameter_sets) if isinstance(parameter_sets, Iterable) else [parameter_sets]
+    for each in sets:
+        if not isinstance(each, dict):
+            raise TypeError(f"enqueue_many() needs a list with a dict of parameters for each run, got {each!r:.80}.")
+    return sets
 
 
 class Registry:
@@ -171,10 +184,10 @@ class Registry:
 
     def get(self, name: str) -> TaskFunction:
         """The task function of this name; NotRegistered, with the likely cause, if there is none."""
-        try:
-            return self._tasks[name]
-        except KeyError:
-            raise NotRegistered(self._explanation(name)) from None
+        task = self._tasks.get(name) if isinstance(name, str) else None
+        if task is None:
+            raise NotRegistered(self._explanation(str(name)))
+        return task
 
     def _explanation(self, name: str) -> str:
         for module, problem in self.broken_modules.items():

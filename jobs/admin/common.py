@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 
-from jobs.lifecycle.texts import visible
+from jobs.core.texts import visible
 from jobs.parameters import mask
 
 MOST_COUNTED = 10_000

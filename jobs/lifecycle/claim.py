@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from jobs.lifecycle.database import db_time, placeholders, skip_locked
+from jobs.lifecycle.database import db_time, is_state, placeholders, skip_locked
 
 # All of this is read inside the claim's index range; nothing is filtered after a LIMIT.
 _BEST_OF_QUEUE = (
@@ -18,7 +18,7 @@ _COLUMNS = (
     "id, task, arguments_json, order_key, claim_no, failures, losses, interruptions, snoozes, max_attempts, "
     "max_losses, max_interruptions, on_lost"
 )
-_LOCK = f"SELECT {_COLUMNS} FROM jobs_run WHERE state = 'queued' AND id IN ({{ids}}) ORDER BY order_key, id"
+_LOCK = f"SELECT {_COLUMNS} FROM jobs_run WHERE id IN ({{ids}}) AND {is_state('queued')}"
 _TAKE = (
     "UPDATE jobs_run SET state = 'running', worker_id = %s, claim_no = claim_no + 1, started_at = %s, "
     "reason_code = '', reason_json = NULL WHERE id IN ({ids})"

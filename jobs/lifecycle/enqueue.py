@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -45,10 +45,7 @@ def enqueue_many(task: TaskFunction, arguments: Sequence[dict], options: Options
         if options.unique_key is not None:
             return [enqueue(task, each, options) for each in arguments]
         now = clock.now()
-        runs = [
-            new_run(task.name, dumps(each), options, now + position * _MICROSECOND)
-            for position, each in enumerate(arguments)
-        ]
+        runs = [new_run(task.name, dumps(each), options, now, place=place) for place, each in enumerate(arguments)]
         insert_many(connection(), runs)
         _wake_on_commit()
         return runs
@@ -122,15 +119,17 @@ def _wake_on_commit() -> None:
     transaction.on_commit(wake.wake, using=alias(), robust=True)
 
 
-def new_run(task_name: str, arguments_json: str, options: Options, now: datetime, **origin) -> Run:
-    """A run that is not stored yet. `origin` sets columns that tell where it comes from, such as `rerun_of_id`."""
+def new_run(task_name: str, arguments_json: str, options: Options, now: datetime, *, place: int = 0, **origin) -> Run:
+    """A run that is not stored yet. `place` counts the runs of one call, each of which gets a microsecond of its own;
+    `origin` sets columns that tell where it comes from, such as `rerun_of_id`."""
     check_options({"priority": options.priority}, allowed=("priority",))
     due_at = due(options.run_after, now)
-    ready_at = now if due_at is None else max(due_at, now)
+    is_due = due_at is None or due_at <= now
+    ready_at = _later(now if is_due else due_at, place * _MICROSECOND)
     return Run(
         task=task_name,
         arguments_json=arguments_json,
-        state=State.QUEUED.value if ready_at == now else State.SCHEDULED.value,
+        state=State.QUEUED.value if is_due else State.SCHEDULED.value,
         queue=options.queue,
         priority=options.priority,
         effective_priority=options.priority,
@@ -147,15 +146,28 @@ def new_run(task_name: str, arguments_json: str, options: Options, now: datetime
 
 
 def due(run_after: datetime | timedelta | None, now: datetime) -> datetime | None:
-    """The moment that `run_after` means. ValueError if it lies outside the calendar."""
+    """The moment that `run_after` means, in UTC. ValueError if it lies outside the calendar."""
+    if run_after is None:
+        return None
+    if isinstance(run_after, timedelta):
+        return _later(now, run_after)
     try:
-        if isinstance(run_after, timedelta):
-            return now + run_after
-        if run_after is not None and timezone.is_naive(run_after):
-            return timezone.make_aware(run_after, timezone.get_default_timezone())
+        if timezone.is_naive(run_after):
+            run_after = timezone.make_aware(run_after, timezone.get_default_timezone())
+        return run_after.astimezone(UTC)
     except OverflowError:
-        raise ValueError(f"run_after lies beyond the year 9999: {run_after!r}.") from None
-    return run_after
+        raise _outside_calendar(run_after) from None
+
+
+def _later(moment: datetime, delay: timedelta) -> datetime:
+    try:
+        return moment + delay
+    except OverflowError:
+        raise _outside_calendar(delay) from None
+
+
+def _outside_calendar(run_after) -> ValueError:
+    return ValueError(f"run_after must lead to a moment in the years 1 to 9999 UTC, got {run_after!r}.")
 
 
 def unique_hash(scope: str, key: str | None) -> str | None:

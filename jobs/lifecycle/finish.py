@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 
 from jobs.lifecycle.database import db_time
-from jobs.lifecycle.outcome import Outcome
+from jobs.lifecycle.outcome import Failure, Outcome
 from jobs.models import Attempt
 
 logger = logging.getLogger("jobs")
@@ -62,17 +62,22 @@ def _write(connection, cursor, outcome: Outcome) -> bool:
 
 
 def _write_alone(connection, cursor, outcome: Outcome) -> bool:
+    if _is_written(connection, cursor, outcome):
+        return True
+    outcome.without_result("the database refused it")
+    outcome.failure = outcome.failure and Failure(outcome.failure.error_class, "")
+    return _is_written(connection, cursor, outcome)
+
+
+def _is_written(connection, cursor, outcome: Outcome) -> bool:
     try:
         with transaction.atomic(using=connection.alias):
             return _write(connection, cursor, outcome)
     except (OperationalError, InterfaceError):
         raise
-    except (DatabaseError, ValueError) as error:
-        logger.exception("the outcome of run %s could not be stored whole", outcome.run.id)
-        outcome.without_result(f"the database refused it ({type(error).__name__})")
-        outcome.failure = outcome.failure and type(outcome.failure)(outcome.failure.error_class, "", "")
-    with transaction.atomic(using=connection.alias):
-        return _write(connection, cursor, outcome)
+    except (DatabaseError, ValueError):
+        logger.exception("the outcome of run %s could not be stored", outcome.run.id)
+        return False
 
 
 def _attempt(connection, outcome: Outcome) -> None:

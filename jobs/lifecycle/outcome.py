@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from jobs.core.states import Reason, State
+from jobs.core.texts import line, storable
 from jobs.lifecycle.claim import ClaimedRun
-from jobs.lifecycle.texts import line, storable
 
 MESSAGE_LENGTH = 4_000
 TRACEBACK_LENGTH = 32_000

@@ -2,12 +2,12 @@
 
 from datetime import UTC, datetime
 
-from jobs.lifecycle.database import db_time, placeholders, skip_locked
+from jobs.lifecycle.database import db_time, is_state, placeholders, skip_locked
 
 BATCH = 500
 
 _DUE = "SELECT id FROM jobs_run WHERE state = 'scheduled' AND due_at <= %s ORDER BY due_at LIMIT %s"
-_PROMOTE = "UPDATE jobs_run SET state = 'queued' WHERE state = 'scheduled' AND id IN ({ids})"
+_PROMOTE = f"UPDATE jobs_run SET state = 'queued' WHERE id IN ({{ids}}) AND {is_state('scheduled')}"
 _NEXT_DUE = "SELECT due_at FROM jobs_run WHERE state = 'scheduled' AND due_at IS NOT NULL ORDER BY due_at LIMIT 1"
 
 

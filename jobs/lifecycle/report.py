@@ -7,10 +7,10 @@ from datetime import datetime
 
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 
+from jobs.core.texts import line, visible
 from jobs.lifecycle.claim import ClaimedRun
-from jobs.lifecycle.database import db_time, placeholders
+from jobs.lifecycle.database import db_time, is_state, placeholders
 from jobs.lifecycle.finish import FENCE
-from jobs.lifecycle.texts import line, visible
 
 logger = logging.getLogger("jobs")
 
@@ -83,7 +83,7 @@ def _still_owned(connection, runs: Sequence[ClaimedRun]) -> set[tuple[int, int, 
     wanted = placeholders(len(ids))
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT id, worker_id, claim_no FROM jobs_run WHERE state = 'running' AND id IN ({wanted})",
+            f"SELECT id, worker_id, claim_no FROM jobs_run WHERE id IN ({wanted}) AND {is_state('running')}",
             ids,
         )
         return set(cursor.fetchall())

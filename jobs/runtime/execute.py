@@ -10,9 +10,9 @@ from contextvars import Context
 from jobs.conf import get_settings
 from jobs.core import clock
 from jobs.core.states import Reason, State
+from jobs.core.texts import line
 from jobs.errors import NotRegistered, ParameterError
 from jobs.lifecycle.outcome import Failure, Outcome
-from jobs.lifecycle.texts import line
 from jobs.parameters import dumps, loads
 from jobs.registry import TaskFunction, registry
 from jobs.runtime import capture

@@ -64,8 +64,8 @@ class Hold:
     @property
     def room(self) -> int:
         """How many runs may be claimed: idle threads, and the look-ahead."""
-        taken = len(self._held) + len(self._ghosts)
-        return max(0, self._executor.threads + self._look_ahead.allowed - taken)
+        ahead = self._look_ahead.allowed if self._executor.can_look_ahead else 0
+        return max(0, self._executor.threads + ahead - len(self._held) - len(self._ghosts))
 
     @property
     def is_anything_waiting(self) -> bool:
@@ -112,18 +112,24 @@ class Hold:
             self.batch.reports.append(Report(context.run, context.reports, progress, log))
 
     def _take_back_waiting(self) -> bool:
-        """Take what is claimed and unstarted for too long (at a stop: at all) out of the heap, to be released."""
-        if not self.is_anything_waiting and not self._stopping.is_set():
-            return False
-        longest = 0.0 if self._stopping.is_set() else LONGEST_WAIT_SECONDS
-        now = clock.monotonic()
-        waiting = [c for c in self._held.values() if not c.has_started and now - c.claimed_at >= longest]
-        # The least urgent first: a thread that becomes idle meanwhile must not get one while a better one is gone.
-        taken = [context for context in reversed(waiting) if self._executor.take_back(context)]
+        """When a claim has waited unstarted for too long (at a stop: at all), take all that wait out of the heap, to be
+        released. All or none: one left behind would start before a better one that was taken out."""
+        waiting = self._waiting_too_long()
+        # The least urgent first: a thread that becomes idle meanwhile must get the best one.
+        waiting.sort(key=lambda context: (context.run.order_key, context.id), reverse=True)
+        taken = [context for context in waiting if self._executor.take_back(context)]
         for context in taken:
             del self._held[context.key]
             self.batch.releases.append(context.run)
         return bool(taken)
+
+    def _waiting_too_long(self) -> list[RunContext]:
+        if not self.is_anything_waiting and not self._stopping.is_set():
+            return []
+        waiting = [context for context in self._held.values() if not context.has_started]
+        oldest = clock.monotonic() - LONGEST_WAIT_SECONDS
+        is_too_long = any(context.claimed_at <= oldest for context in waiting)
+        return waiting if is_too_long or self._stopping.is_set() else []
 
     def reconcile(self, owned: list[ClaimedRun]) -> list[ClaimedRun]:
         """Compare with the runs that the database says this worker owns: drop outcomes that are stored already, and

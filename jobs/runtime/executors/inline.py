@@ -12,6 +12,7 @@ class InlineExecutor:
 
     name = "inline"
     threads = 1
+    can_look_ahead = False  # what a function enqueues may be more urgent than what was claimed before it ran
     executed = 0  # how many functions it has run
 
     def start(self, *, may_start: Callable[[RunContext], bool], deliver: Callable[[RunContext, Outcome | None], None]):

@@ -16,6 +16,7 @@ class ThreadsExecutor:
     """
 
     name = "threads"
+    can_look_ahead = True
 
     def __init__(self, threads: int):
         self.threads = threads
