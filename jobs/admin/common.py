@@ -22,7 +22,17 @@ class CappedPaginator(Paginator):
         return self.object_list[:MOST_COUNTED].count()
 
 
-class HistoryAdmin(admin.ModelAdmin):
+class GuardedAdmin(admin.ModelAdmin):
+    """What a page hides cannot be guessed through the filters of its address either."""
+
+    hidden_columns = ("arguments_json", "result_json", "options_json", "reason_json", "details_json")
+
+    def lookup_allowed(self, lookup, value, request):
+        column = lookup.partition("__")[0]
+        return column not in self.hidden_columns and super().lookup_allowed(lookup, value, request)
+
+
+class HistoryAdmin(GuardedAdmin):
     """Rows that tell what happened: nobody adds, edits or deletes them here."""
 
     class Media:

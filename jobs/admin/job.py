@@ -5,7 +5,7 @@ from django.contrib import admin, messages
 from django.urls import reverse
 from django.utils.html import format_html
 
-from jobs.admin.common import pretty_json
+from jobs.admin.common import GuardedAdmin, pretty_json
 from jobs.core import clock
 from jobs.errors import JobsError
 from jobs.lifecycle import enqueue_job
@@ -37,7 +37,7 @@ class JobForm(forms.ModelForm):
 
 
 @admin.register(Job)
-class JobAdmin(admin.ModelAdmin):
+class JobAdmin(GuardedAdmin):
     form = JobForm
     list_display = ("name", "task", "priority", "queue", "is_enabled")
     list_filter = ("is_enabled",)

@@ -2,9 +2,21 @@
 
 from datetime import UTC, datetime
 
-from django.db import connections, router
+from django.db import (
+    DataError,
+    IntegrityError,
+    InternalError,
+    NotSupportedError,
+    ProgrammingError,
+    connections,
+    router,
+)
 
 from jobs.models import Run
+
+
+# What a database raises about one row or value. The other errors are about the database itself: all is tried again.
+REFUSALS = (DataError, IntegrityError, InternalError, NotSupportedError, ProgrammingError, ValueError)
 
 
 def alias() -> str:

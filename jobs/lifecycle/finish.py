@@ -3,9 +3,9 @@
 import logging
 from collections.abc import Sequence
 
-from django.db import DatabaseError, InterfaceError, OperationalError, transaction
+from django.db import transaction
 
-from jobs.lifecycle.database import db_time
+from jobs.lifecycle.database import REFUSALS, db_time
 from jobs.lifecycle.outcome import Failure, Outcome
 from jobs.models import Attempt
 
@@ -62,22 +62,24 @@ def _write(connection, cursor, outcome: Outcome) -> bool:
 
 
 def _write_alone(connection, cursor, outcome: Outcome) -> bool:
-    if _is_written(connection, cursor, outcome):
-        return True
-    outcome.without_result("the database refused it")
-    outcome.failure = outcome.failure and Failure(outcome.failure.error_class, "")
-    return _is_written(connection, cursor, outcome)
-
-
-def _is_written(connection, cursor, outcome: Outcome) -> bool:
     try:
-        with transaction.atomic(using=connection.alias):
-            return _write(connection, cursor, outcome)
-    except (OperationalError, InterfaceError):
-        raise
-    except (DatabaseError, ValueError):
-        logger.exception("the outcome of run %s could not be stored", outcome.run.id)
+        return _write_in_savepoint(connection, cursor, outcome)
+    except REFUSALS as error:
+        logger.exception("the outcome of run %s could not be stored whole", outcome.run.id)
+        outcome.without_result(f"the database refused it ({type(error).__name__})")
+        outcome.failure = outcome.failure and Failure(outcome.failure.error_class, "")
+    try:
+        return _write_in_savepoint(connection, cursor, outcome)
+    except REFUSALS:
+        logger.exception(
+            "the end of run %s cannot be stored: it shows as running until its worker ends", outcome.run.id
+        )
         return False
+
+
+def _write_in_savepoint(connection, cursor, outcome: Outcome) -> bool:
+    with transaction.atomic(using=connection.alias):
+        return _write(connection, cursor, outcome)
 
 
 def _attempt(connection, outcome: Outcome) -> None:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import DatabaseError, InterfaceError, OperationalError, transaction
+from django.db import transaction
 
 from jobs.core.texts import line, visible
 from jobs.lifecycle.claim import ClaimedRun
-from jobs.lifecycle.database import db_time, is_state, placeholders
+from jobs.lifecycle.database import REFUSALS, db_time, is_state, placeholders
 from jobs.lifecycle.finish import FENCE
 
 logger = logging.getLogger("jobs")
@@ -66,9 +66,7 @@ def _write_alone(connection, cursor, report: Report, at) -> None:
     try:
         with transaction.atomic(using=connection.alias):
             _write(connection, cursor, report, at)
-    except (OperationalError, InterfaceError):
-        raise
-    except (DatabaseError, ValueError):
+    except REFUSALS:
         logger.exception("what run %s told could not be stored and is dropped", report.run.id)
 
 

@@ -5,11 +5,12 @@ import logging
 from collections.abc import Collection
 from datetime import datetime
 
-from django.db import DatabaseError, InterfaceError, OperationalError, transaction
+from django.db import transaction
 
 from jobs.core.retry import loss_backoff
 from jobs.core.states import OnLost, Reason, State, check_move
 from jobs.lifecycle.claim import ClaimedRun
+from jobs.lifecycle.database import REFUSALS
 from jobs.models import Attempt, Run, Worker
 
 logger = logging.getLogger("jobs")
@@ -58,9 +59,7 @@ def _alone(connection, run: Run, outcome: Attempt.Outcome, now: datetime) -> boo
     try:
         with transaction.atomic(using=connection.alias):
             return _end_without_outcome(connection, run, outcome, now)
-    except (OperationalError, InterfaceError):
-        raise  # the database is away, not the row at fault: the whole cycle is replayed
-    except DatabaseError:
+    except REFUSALS:
         logger.exception("run %s cannot be taken from its worker %s; it is tried again", run.pk, run.worker_id)
         return False
 

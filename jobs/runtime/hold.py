@@ -128,7 +128,7 @@ class Hold:
             return []
         waiting = [context for context in self._held.values() if not context.has_started]
         oldest = clock.monotonic() - LONGEST_WAIT_SECONDS
-        is_too_long = any(context.claimed_at <= oldest for context in waiting)
+        is_too_long = any(context.claimed_at < oldest for context in waiting)
         return waiting if is_too_long or self._stopping.is_set() else []
 
     def reconcile(self, owned: list[ClaimedRun]) -> list[ClaimedRun]:
