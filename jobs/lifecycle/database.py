@@ -14,7 +14,6 @@ from django.db import (
 
 from jobs.models import Run
 
-
 # What a database raises about one row or value. The other errors are about the database itself: all is tried again.
 REFUSALS = (DataError, IntegrityError, InternalError, NotSupportedError, ProgrammingError, ValueError)
 

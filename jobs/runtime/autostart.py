@@ -25,6 +25,9 @@ class Start(StrEnum):
     AT_FIRST_REQUEST = "at the first request"
 
 
+# A service manager signals every process of a server, and the server its workers once more: that is one request to stop.
+SAME_SIGNAL_SECONDS = 1.0
+
 _COMMAND_RUNNERS = ("manage.py", "django-admin", "django-admin.py", "django-admin.exe", "django/__main__.py")
 _SERVERS = ("gunicorn", "gunicorn/__main__.py")
 _NO_SERVERS = ("pytest", "py.test", "pytest/__main__.py", "celery", "celery/__main__.py", "ipython", "-c", "")
@@ -100,7 +103,7 @@ def _chain_sigterm() -> None:
         current = (
             scheduler.current()
         )  # none in a child that was forked later: it inherits this handler, not the threads
-        is_second = current is not None and current.is_stopping
+        is_second = current is not None and current.stopping_for > SAME_SIGNAL_SECONDS
         if current is not None:
             current.request_stop(0 if is_second else None)
         if os.getpid() == pid and callable(before):

@@ -111,6 +111,11 @@ class Dispatcher:
         """After a data error: have the next cycle write each outcome in a savepoint of its own."""
         self._one_by_one = True
 
+    @property
+    def stopping_for(self) -> float:
+        """Seconds since the stop was asked for; negative while it was not."""
+        return clock.monotonic() - self._stop_requested_at
+
     def is_overdue(self, seconds: float) -> bool:
         """Whether a stop should have ended more than `seconds` ago: at its deadline, or at once with nothing held."""
         end = self._deadline if self.hold.is_busy else self._stop_requested_at

@@ -70,6 +70,11 @@ class Scheduler:
         self._dispatcher.request_stop(self._grace_seconds if grace_seconds is None else grace_seconds)
 
     @property
+    def stopping_for(self) -> float:
+        """Seconds since the stop was asked for; negative while it was not."""
+        return self._dispatcher.stopping_for
+
+    @property
     def is_stopping(self) -> bool:
         return self._dispatcher.stopping.is_set()
 
