@@ -28,25 +28,35 @@ class JobDisabled(JobsError):
     """The job is disabled, so nothing of it can be started."""
 
 
-def enqueue(task: TaskFunction, arguments: dict, options: Options, **origin) -> Run:
+def enqueue(task: TaskFunction, arguments: dict, options: Options, *, actor=None, note: str = "", **origin) -> Run:
     """Store a run of `task` and return it.
 
     `arguments` are JSON values by name, as `task.signature.bind` gives them. The row belongs to the caller's
     transaction: rolled back with it, visible to workers once it is committed. With a `unique_key` whose run is
     unfinished that run is returned, with `is_new` False, and nothing is stored. `origin` is passed to `new_run`.
     """
-    run = new_run(task.name, dumps(arguments), options, clock.now(), **origin)
-    return store(run)
+    run = new_run(task.name, dumps(arguments), options, clock.now(), **{**submitted_by(actor), **origin})
+    if actor is None:
+        return store(run)
+    with transaction.atomic(using=alias()):
+        run = store(run)
+        audit.record("enqueue", run, actor=actor, note=note)
+    return run
 
 
-def enqueue_many(task: TaskFunction, arguments: Sequence[dict], options: Options) -> list[Run]:
+def enqueue_many(
+    task: TaskFunction, arguments: Sequence[dict], options: Options, *, actor=None, note: str = ""
+) -> list[Run]:
     """Store a run for each dict of JSON arguments, all or none, in their order inside one priority."""
     with transaction.atomic(using=alias()):
         if options.unique_key is not None:
-            return [enqueue(task, each, options) for each in arguments]
-        now = clock.now()
-        runs = [new_run(task.name, dumps(each), options, now, place=place) for place, each in enumerate(arguments)]
+            return [enqueue(task, each, options, actor=actor, note=note) for each in arguments]
+        now, origin = clock.now(), submitted_by(actor)
+        runs = [
+            new_run(task.name, dumps(each), options, now, place=place, **origin) for place, each in enumerate(arguments)
+        ]
         insert_many(connection(), runs)
+        audit.record_many("enqueue", runs, actor=actor, note=note)
         _wake_on_commit()
         return runs
 
@@ -61,19 +71,17 @@ def enqueue_job(job: Job, *, actor=None, note: str = "", arguments: dict | None 
         raise JobDisabled(f"The job {job.name!r} is disabled. Enable it before you run it.")
     task = registry.get(job.task)
     given = task.signature.bind((), {**job.arguments, **(arguments or {})})
-    key, name = audit.identify(actor)
+    origin = {"job_id": job.pk, "job_name": job.name, **submitted_by(actor)}
     with transaction.atomic(using=alias()):
-        run = enqueue(
-            task,
-            given,
-            job_options(job, task.options),
-            job_id=job.pk,
-            job_name=job.name,
-            submitted_by_key=key,
-            submitted_by_name=name,
-        )
+        run = enqueue(task, given, job_options(job, task.options), **origin)
         audit.record("run", job, actor=actor, note=note, run=run.pk)
     return run
+
+
+def submitted_by(actor) -> dict[str, str]:
+    """The columns that tell who asked for a run."""
+    key, name = audit.identify(actor)
+    return {"submitted_by_key": key, "submitted_by_name": name}
 
 
 def job_options(job: Job, defaults: Options) -> Options:

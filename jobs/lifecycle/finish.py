@@ -7,6 +7,7 @@ from django.db import transaction
 
 from jobs.lifecycle.database import REFUSALS, db_time
 from jobs.lifecycle.outcome import Failure, Outcome
+from jobs.lifecycle.workers import name_of
 from jobs.models import Attempt
 
 logger = logging.getLogger("jobs")
@@ -92,6 +93,7 @@ def _attempt(connection, outcome: Outcome) -> None:
         message=failure.message,
         traceback=failure.traceback,
         worker_id=run.worker_id,
+        worker_name=name_of(connection, run.worker_id),
         started_at=outcome.started_at,
         ended_at=outcome.ended_at,
     )

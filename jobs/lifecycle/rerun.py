@@ -6,7 +6,7 @@ from jobs.core import clock
 from jobs.errors import JobsError
 from jobs.lifecycle import audit
 from jobs.lifecycle.database import alias
-from jobs.lifecycle.enqueue import new_run, store
+from jobs.lifecycle.enqueue import new_run, store, submitted_by
 from jobs.models import Run
 from jobs.registry import Options
 
@@ -23,7 +23,6 @@ def run_again(run: Run, *, actor=None, note: str = "") -> Run:
     run.refresh_from_db(using=alias())
     if not run.is_finished:
         raise NotFinished(f"Run {run.pk} is still {run.state}: it can be run again once it has ended.")
-    key, name = audit.identify(actor)
     copy = new_run(
         run.task,
         run.arguments_json,
@@ -33,8 +32,7 @@ def run_again(run: Run, *, actor=None, note: str = "") -> Run:
         job_name=run.job_name,
         scheduled_for=run.scheduled_for,
         rerun_of_id=run.pk,
-        submitted_by_key=key,
-        submitted_by_name=name,
+        **submitted_by(actor),
     )
     with transaction.atomic(using=alias()):
         copy = store(copy)

@@ -11,6 +11,7 @@ from jobs.core.retry import loss_backoff
 from jobs.core.states import OnLost, Reason, State, check_move
 from jobs.lifecycle.claim import ClaimedRun
 from jobs.lifecycle.database import REFUSALS
+from jobs.lifecycle.workers import name_of
 from jobs.models import Attempt, Run, Worker
 
 logger = logging.getLogger("jobs")
@@ -99,13 +100,12 @@ def changes_after(run: Run, outcome: Attempt.Outcome, now: datetime) -> dict:
 
 
 def _record(connection, run: Run, outcome: Attempt.Outcome, now: datetime) -> None:
-    worker = Worker.objects.using(connection.alias).filter(pk=run.worker_id).first()
     Attempt.objects.using(connection.alias).create(
         run_id=run.pk,
         number=run.attempt,
         outcome=outcome,
         worker_id=run.worker_id,
-        worker_name=worker.name if worker else "",
+        worker_name=name_of(connection, run.worker_id),
         started_at=run.started_at,
         ended_at=now,
     )

@@ -37,6 +37,11 @@ def _version() -> str:
         return ""
 
 
+def name_of(connection, worker_id: int | None) -> str:
+    """The name of a worker for the history; empty if its row is gone."""
+    return Worker.objects.using(connection.alias).filter(pk=worker_id).values_list("name", flat=True).first() or ""
+
+
 def beat(connection, worker_id: int, now: datetime) -> bool:
     """Raise the worker's counter. False: its row is gone or was declared dead, and it owns nothing any more."""
     with connection.cursor() as cursor:

@@ -25,7 +25,7 @@ class Start(StrEnum):
     AT_FIRST_REQUEST = "at the first request"
 
 
-# A service manager signals every process of a server, and the server its workers once more: that is one request to stop.
+# A service manager signals every process of a server, and the server its workers once more: that is one request.
 SAME_SIGNAL_SECONDS = 1.0
 
 _COMMAND_RUNNERS = ("manage.py", "django-admin", "django-admin.py", "django-admin.exe", "django/__main__.py")

@@ -1,0 +1,115 @@
+"""Repeating what has ended."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from jobs.core.order import STRICT_AGEING, order_key
+from jobs.lifecycle import NotFinished
+from jobs.models import AuditEntry, Run
+from jobs.testing import drain
+from tests.lifecycle.support import ended, fresh, row, stored, success, take_one, write
+from tests.tasks import lifecycle_note, lifecycle_single
+
+pytestmark = pytest.mark.django_db
+FINAL = pytest.mark.parametrize("state", ["succeeded", "failed", "cancelled", "skipped"])
+
+
+@FINAL
+def test_a_new_run_is_made_and_linked(clock, state):
+    given = {"queue": "q", "priority": 7, "on_lost": "fail", "max_losses": 2, "arguments_json": '{"what":[1]}'}
+    old = ended(state, job_id=5, job_name="Nightly", scheduled_for=clock.now(), slot=clock.now(), **given)
+    before = row(old)
+    clock.move(60)
+    new = old.run_again()
+    assert row(old) == before
+    assert (new.is_new, new.pk != old.pk) == (True, True)
+    again = fresh(new)
+    assert {name: getattr(again, name) for name in given} == given
+    assert (again.rerun_of_id, again.job_id, again.job_name) == (old.pk, 5, "Nightly")
+    assert (again.scheduled_for, again.slot) == (old.scheduled_for, None)
+    assert (again.state, again.enqueued_at, again.claim_no, again.attempt) == ("queued", clock.now(), 0, 1)
+    assert again.order_key == order_key(7, clock.now(), STRICT_AGEING)
+
+
+def test_nothing_of_the_end_is_copied():
+    old = ended(failures=1, losses=2, worker_id=7, result_json="1", progress_done=5, reason_code="function_raised")
+    again = fresh(old.run_again())
+    assert (again.failures, again.losses, again.worker_id, again.result_json) == (0, 0, None, None)
+    assert (again.progress_done, again.reason_code, again.finished_at, again.due_at) == (None, "", None, None)
+
+
+@pytest.mark.parametrize("state", ["blocked", "scheduled", "queued", "running"])
+def test_what_is_still_to_end_is_refused(state):
+    run = stored(state=state)
+    with pytest.raises(NotFinished, match=f"Run {run.pk} is still {state}: it can be run again once it has ended"):
+        run.run_again(actor="somebody")
+    assert Run.objects.count() == 1
+    assert not AuditEntry.objects.exists()
+
+
+def test_the_row_decides_not_the_instance():
+    run = stored()
+    write(success(take_one()))
+    assert run.state == "queued"
+    assert run.run_again().is_new
+    other = stored()
+    other.state = "succeeded"
+    with pytest.raises(NotFinished):
+        other.run_again()
+
+
+def test_it_is_executed(notes):
+    run = lifecycle_note.enqueue("x")
+    drain()
+    again = fresh(run).run_again()
+    drain()
+    assert notes == ["x", "x"]
+    assert fresh(again).state == "succeeded"
+
+
+def test_a_run_of_a_run(notes):
+    first = ended()
+    second = first.run_again()
+    write(success(take_one()))
+    assert second.run_again().rerun_of_id == second.pk
+
+
+def test_it_competes_for_its_unique_key():
+    first = lifecycle_single.enqueue(1)
+    write(success(take_one()))
+    again = first.run_again()
+    assert (again.is_new, again.unique_key) == (True, "the only one")
+    assert not lifecycle_single.enqueue(2).is_new
+    assert not first.run_again().is_new
+    assert Run.objects.count() == 2
+
+
+def test_by_a_user(clock):
+    ann = User.objects.create(username="ann")
+    old = ended(submitted_by_key="99", submitted_by_name="bob")
+    again = old.run_again(actor=ann, note="the rates were wrong")
+    assert (fresh(again).submitted_by_key, fresh(again).submitted_by_name) == (str(ann.pk), "ann")
+    entry = AuditEntry.objects.get()
+    assert (entry.verb, entry.object_type, entry.object_id) == ("run again", "run", str(old.pk))
+    assert (entry.actor_name, entry.note, entry.details_json) == (
+        "ann",
+        "the rates were wrong",
+        f'{{"run": {again.pk}}}',
+    )
+
+
+def test_rolled_back_with_the_callers_transaction(wakes, django_capture_on_commit_callbacks):
+    old = ended()
+    with django_capture_on_commit_callbacks(execute=True), transaction.atomic():
+        old.run_again(actor="somebody")
+        transaction.set_rollback(True)
+    assert Run.objects.count() == 1
+    assert not AuditEntry.objects.exists()
+    assert wakes == []
+
+
+def test_it_wakes_the_dispatcher(wakes, django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks(execute=True):
+        ended().run_again()
+    assert wakes == ["wake"]

@@ -1,0 +1,240 @@
+"""What can be registered, under which names, with which options."""
+
+import functools
+
+import pytest
+from django.contrib.auth.models import User
+
+import jobs
+from jobs.errors import JobsError, NotRegistered, RegistrationError
+from jobs.registry import Registry, registry
+
+
+@pytest.fixture(autouse=True)
+def keep_registry(monkeypatch):
+    monkeypatch.setattr(registry, "_tasks", dict(registry._tasks))
+    monkeypatch.setattr(registry, "broken_modules", {})
+
+
+def plain(a, b=2):
+    """Add two numbers.
+
+    And more about it.
+    """
+    return a + b
+
+
+def test_a_registered_function_is_still_a_function():
+    task = jobs.register(plain)
+    assert task(1) == 3
+    assert task(1, b=5) == 6
+    assert task.__name__ == "plain"
+    assert task.__wrapped__ is plain
+
+
+def test_what_it_is_called():
+    task = jobs.register(plain)
+    assert task.name == "tests.test_registry.plain"
+    assert (task.label, task.help) == ("Plain", "Add two numbers.")
+    assert registry.get(task.name) is task
+    assert task.name in registry
+    assert task in list(registry)
+    assert repr(task) == "<TaskFunction tests.test_registry.plain>"
+
+
+def test_options():
+    task = jobs.register(
+        name="sums.add", label="Sum", priority=-5, queue="slow", on_lost="fail", max_losses=1, unique_key="k"
+    )(plain)
+    assert (task.name, task.label) == ("sums.add", "Sum")
+    options = task.options
+    assert (options.priority, options.queue, options.on_lost) == (-5, "slow", "fail")
+    assert (options.max_losses, options.unique_key) == (1, "k")
+
+
+def test_defaults():
+    options = jobs.register(plain).options
+    assert (options.priority, options.queue, options.on_lost) == (0, "default", "requeue")
+    assert (options.max_losses, options.unique_key) == (3, None)
+
+
+async def coroutine(): ...
+
+
+async def async_generator():
+    yield
+
+
+def generator():
+    yield
+
+
+def takes_args(*args): ...
+
+
+def takes_kwargs(**kwargs): ...
+
+
+class Callable:
+    def __call__(self): ...
+
+
+@pytest.mark.parametrize(
+    ("func", "why"),
+    [
+        (coroutine, "coroutine is an async function"),
+        (async_generator, "async_generator is an async function"),
+        (generator, "generator is a generator function"),
+        (lambda: None, "A lambda has no name"),
+        (Callable, "Only a function can be registered.*type"),
+        (Callable(), "Only a function can be registered.*Callable"),
+        (functools.partial(plain, 1), "Only a function can be registered.*partial"),
+        ("tests.tasks.f", "Only a function can be registered.*str"),
+        (User, "Only a function"),
+        (takes_args, "args"),
+        (takes_kwargs, "kwargs"),
+    ],
+    ids=lambda value: "",
+)
+def test_refused(func, why):
+    before = set(registry)
+    with pytest.raises(RegistrationError, match=why):
+        jobs.register(func)
+    assert set(registry) == before
+
+
+def test_a_task_function_cannot_be_registered_again():
+    task = jobs.register(plain)
+    with pytest.raises(RegistrationError, match="Only a function can be registered"):
+        jobs.register(task)
+
+
+NOT_BUILT = """
+max_attempts backoff retry_on give_up_on timeout start_deadline limit_key limit rate executor retention
+"""
+
+
+@pytest.mark.parametrize("option", NOT_BUILT.split())
+def test_what_is_not_built_yet_is_refused_by_name(option):
+    with pytest.raises(TypeError, match=f"option '{option}' is not available in this version.*Available: .*priority"):
+        jobs.register(**{option: 1})(plain)
+    assert "tests.test_registry.plain" not in registry
+
+
+@pytest.mark.parametrize(("option", "hint"), [("priorty", "Did you mean 'priority'?"), ("zzz", "Known options: name")])
+def test_an_unknown_option_gets_a_hint(option, hint):
+    with pytest.raises(TypeError, match=f"Unknown option '{option}'") as caught:
+        jobs.register(**{option: 1})(plain)
+    assert hint in str(caught.value)
+
+
+def test_a_moment_is_no_property_of_a_function():
+    with pytest.raises(TypeError, match="run_after"):
+        jobs.register(run_after=None)(plain)
+
+
+BAD_VALUES = [
+    ("priority", "5", TypeError, "whole number"),
+    ("priority", True, TypeError, "whole number"),
+    ("priority", 101, ValueError, "100"),
+    ("queue", "", ValueError, "queue must be a text of 1 to 100"),
+    ("queue", "x" * 101, ValueError, "queue"),
+    ("queue", None, ValueError, "queue"),
+    ("queue", "a\x00b", ValueError, "queue must be a text .* without NUL and lone surrogates"),
+    ("queue", "a\ud800b", ValueError, "lone surrogates"),
+    ("unique_key", "a\ud800b", ValueError, "lone surrogates"),
+    ("on_lost", "retry", ValueError, '"requeue" or "fail", got \'retry\''),
+    ("on_lost", [], ValueError, "on_lost"),
+    ("max_losses", 0, ValueError, "1 to 1000, got 0"),
+    ("max_losses", 1001, ValueError, "max_losses"),
+    ("max_losses", True, ValueError, "max_losses"),
+    ("unique_key", "", ValueError, "unique_key"),
+    ("unique_key", 5, ValueError, "unique_key"),
+    ("unique_key", "k" * 256, ValueError, "unique_key"),
+]
+
+
+@pytest.mark.parametrize(("option", "value", "kind", "why"), BAD_VALUES)
+def test_a_bad_value_is_refused_at_both_doors(option, value, kind, why):
+    with pytest.raises(kind, match=why):
+        jobs.register(**{option: value})(plain)
+    assert "tests.test_registry.plain" not in registry
+    with pytest.raises(kind, match=why):
+        jobs.register(plain).using(**{option: value})
+
+
+@pytest.mark.parametrize("name", ["", "n" * 201, 5])
+def test_a_bad_name(name):
+    with pytest.raises(ValueError, match="name must be a text of 1 to 200"):
+        jobs.register(name=name)(plain)
+    with pytest.raises(ValueError, match="label must be a text of 1 to 200"):
+        jobs.register(label=name)(plain)
+
+
+def test_a_derived_name_that_is_too_long():
+    def long(): ...
+
+    long.__qualname__ = "n" * 200
+    with pytest.raises(ValueError, match="name must be a text of 1 to 200"):
+        jobs.register(long)
+
+
+@pytest.mark.parametrize("option", ["name", "label"])
+def test_using_takes_no_names(option):
+    with pytest.raises(TypeError, match=f"Unknown option '{option}'"):
+        jobs.register(plain).using(**{option: "x"})
+
+
+def test_using_knows_what_is_near():
+    with pytest.raises(TypeError, match="Did you mean 'run_after'"):
+        jobs.register(plain).using(run_aftr=1)
+    with pytest.raises(TypeError, match="'timeout' is not available"):
+        jobs.register(plain).using(timeout=1)
+    with pytest.raises(TypeError, match="run_after must be a datetime, a timedelta or None, got 5"):
+        jobs.register(plain).using(run_after=5)
+
+
+def test_using_leaves_the_function_as_it_was():
+    task = jobs.register(plain)
+    task.using(priority=-7)
+    assert task.options.priority == 0
+
+
+def test_two_functions_cannot_share_a_name():
+    def other(): ...
+
+    first = jobs.register(name="shared")(plain)
+    with pytest.raises(
+        RegistrationError, match=r"'shared' is already registered by tests\.test_registry\.plain.*other"
+    ):
+        jobs.register(name="shared")(other)
+    assert registry.get("shared") is first
+
+
+def test_the_same_function_may_come_again_as_its_module_is_imported_again():
+    first = jobs.register(plain)
+    again = jobs.register(priority=9)(plain)
+    assert registry.get(first.name) is again
+
+
+def test_an_unknown_name_gets_the_nearest_one():
+    task = jobs.register(plain)
+    with pytest.raises(NotRegistered, match=f"'{task.name}x' is not registered.*Did you mean '{task.name}'"):
+        registry.get(task.name + "x")
+    with pytest.raises(NotRegistered) as caught:
+        Registry().get("no.such")
+    assert "Did you mean" not in str(caught.value)
+    assert "@jobs.register" in str(caught.value)
+
+
+def test_the_errors_have_one_base():
+    assert issubclass(NotRegistered, JobsError)
+    assert issubclass(NotRegistered, LookupError)
+    assert issubclass(RegistrationError, JobsError)
+    assert issubclass(RegistrationError, TypeError)
+
+
+def test_it_is_iterated_by_name():
+    names = [task.name for task in registry]
+    assert names == sorted(names)
+    assert "tests.tasks.lifecycle_add" in names
