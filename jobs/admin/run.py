@@ -16,9 +16,9 @@ from jobs.registry import registry
 WIDE_COLUMNS = ("arguments_json", "result_json", "options_json")
 
 ANSWERS = {
-    CancelAnswer.CANCELLED: (messages.SUCCESS, "{} cancelled: they never start."),
+    CancelAnswer.CANCELLED: (messages.SUCCESS, "{} cancelled before the start."),
     CancelAnswer.RUNNING: (messages.WARNING, "{} left alone: only what waits can be cancelled, and a worker has it."),
-    CancelAnswer.FINISHED: (messages.WARNING, "{} left alone: they had ended before."),
+    CancelAnswer.FINISHED: (messages.WARNING, "{} left alone: too late, it has ended."),
 }  # fmt: skip
 
 
@@ -64,6 +64,7 @@ class RunAdmin(HistoryAdmin):
     list_filter = ("state", QueueFilter)
     search_fields = ("job_name__startswith", "task__startswith")
     search_help_text = "The beginning of a job's or a task function's name."
+    sortable_by = ("id",)  # no index serves another order, and history is long
     actions = ("cancel", "run_again")
     inlines = (AttemptInline,)
     readonly_fields = (

@@ -14,7 +14,7 @@ _STOP = object()
 class FIFOScheduler(Scheduler):
     """Run functions one after the other, in the order in which they were scheduled.
 
-    `name` is the prefix of the worker thread's name. `succeeded` and `failed` count the tasks that have ended.
+    `name` is the prefix of the worker thread's name.
     """
 
     def __init__(self, name: str = "jobs-worker"):
@@ -44,9 +44,10 @@ class FIFOScheduler(Scheduler):
             with self._lock:
                 thread = self._thread
                 if thread is None:
-                    return self._launch()
+                    self._launch()
+                    return
                 if not self._sentinels:
-                    return None
+                    return
                 if thread is current_thread():
                     raise RuntimeError(RESTART_FROM_INSIDE)
             thread.join()
@@ -87,10 +88,16 @@ class FIFOScheduler(Scheduler):
                 return
             del task  # an idle worker keeps nothing alive
 
+    def _withdraw(self, task: Task) -> bool:
+        with self._lock:
+            was_waiting, task.is_waiting = task.is_waiting, False
+            return was_waiting
+
     def _is_last_sentinel(self) -> bool:
         """A stop that came later has its own: it waits for what was scheduled before it, too. Takes the lock."""
         with self._lock:
             self._sentinels -= 1
-            if not self._sentinels:
-                self._thread = None
-            return self._thread is None
+            if self._sentinels:
+                return False
+            self._thread = None
+            return True

@@ -53,9 +53,9 @@ class PriorityScheduler(Scheduler):
         if type(priority) is not int:
             priority = checked_priority(priority)
         task = Task(self, func, args, kwargs)
-        with self._lock:
-            self._heap.push(priority, task)
-            if self._asleep:
+        self._heap.push(priority, task)
+        if self._asleep:  # who goes to sleep later looks at what has arrived first
+            with self._lock:
                 self._changed.notify()
         return task
 
@@ -69,9 +69,10 @@ class PriorityScheduler(Scheduler):
             with self._lock:
                 crew = self._crew
                 if crew is None:
-                    return self._launch()
+                    self._launch()
+                    return
                 if self._heap.sentinel is None:
-                    return None
+                    return
                 if current_thread() in crew.threads:
                     raise RuntimeError(RESTART_FROM_INSIDE)
             crew.gone.wait()
@@ -87,7 +88,7 @@ class PriorityScheduler(Scheduler):
             crew = self._crew
             if crew is None:
                 return True
-            if self._heap.sentinel is None or not drain:
+            if self._heap.sentinel is None or (self._heap.sentinel is DRAINED and not drain):
                 self._set_sentinel(DRAINED if drain else STOP)
             if current_thread() in crew.threads:
                 return False
@@ -136,7 +137,8 @@ class PriorityScheduler(Scheduler):
         """Wait for a change. Expects the lock to be held, and gives it away meanwhile."""
         self._asleep += 1
         try:
-            self._changed.wait()
+            if not self._heap.arrived:  # looked at after counting: schedule() looks in the opposite order
+                self._changed.wait()
         finally:
             self._asleep -= 1
 
@@ -158,10 +160,7 @@ class PriorityScheduler(Scheduler):
 
     def _withdraw(self, task: Task) -> bool:
         with self._lock:
-            withdrawn = super()._withdraw(task)
-            if withdrawn:
-                self._heap.count_cancelled()
-            return withdrawn
+            return self._heap.withdraw(task)
 
 
 class _Crew:

@@ -14,12 +14,14 @@ RESTART_FROM_INSIDE = (
     "task cannot wait for the stop. Call start() from another thread, or after stop() has returned."
 )
 
+_NO_KEYWORDS: dict[str, Any] = {}  # shared: hardly a task has any, and a million empty ones cost much
+
 
 class Task(Future):
     """One scheduled call, and the Future through which its caller sees the outcome.
 
-    While `is_waiting` it belongs to nobody. Who sets that to False, under the scheduler's lock, gets the `call`: a
-    worker to execute it, or `cancel()` to drop it.
+    While `is_waiting` it belongs to nobody. Who sets that to False, under the scheduler's lock, owns the call: a worker
+    to execute it, or `cancel()` to drop it.
     """
 
     def __init__(self, scheduler: "Scheduler", func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]):
@@ -30,19 +32,25 @@ class Task(Future):
             )
         super().__init__()
         self.scheduler = scheduler
-        self.call = (func, args, kwargs)
+        self.func, self.args, self.kwargs = func, args, kwargs or _NO_KEYWORDS
         self.is_waiting = True
 
     def cancel(self) -> bool:
         """Cancel the call if it has not begun: True means that it will never run. Its arguments are let go at once."""
         withdrawn = self.scheduler._withdraw(self)
         if withdrawn:
-            self.call = None
+            self.release()
         try:
             return super().cancel()
         finally:
             if withdrawn:  # no worker will do it: wakes concurrent.futures.wait() and as_completed()
                 self.set_running_or_notify_cancel()
+
+    def release(self) -> tuple[Callable[..., Any], tuple, dict[str, Any]]:
+        """Give the call to its owner. From now on the Future does not keep it alive."""
+        call = self.func, self.args, self.kwargs
+        self.func = self.args = self.kwargs = None
+        return call
 
 
 class Tally:
@@ -79,19 +87,16 @@ class Scheduler:
         return self
 
     def _withdraw(self, task: Task) -> bool:
-        """Get a waiting task for the caller; False when a worker or another cancel() was first. Takes the lock."""
-        with self._lock:
-            was_waiting, task.is_waiting = task.is_waiting, False
-            return was_waiting
+        """Give a waiting task to the caller; False when a worker or another cancel() was first. Takes the lock."""
+        raise NotImplementedError
 
 
 def execute(task: Task, tally: Tally) -> None:
-    """Run a task that the caller got. Count and log the outcome, then tell it: who learns of it finds it counted.
+    """Run a task that the caller owns. Count and log the outcome, then tell it: who learns of it finds it counted.
 
     Raises nothing: neither a task nor a callback may end its worker.
     """
-    func, args, kwargs = task.call
-    task.call = None
+    func, args, kwargs = task.release()
     try:
         if not task.set_running_or_notify_cancel():
             return  # cancelled a moment ago
@@ -107,7 +112,7 @@ def execute(task: Task, tally: Tally) -> None:
                 _log(logging.DEBUG, "%s succeeded", func)
             task.set_result(result)
     except BaseException as error:
-        _log(logging.ERROR, "A callback broke off the telling of the outcome of %s", func, error)
+        _log(logging.ERROR, "Telling the outcome of %s was cut short", func, error)
     finally:
         # A failed task holds a traceback that leads to this frame: without this line a circle of references.
         del task

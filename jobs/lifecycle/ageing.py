@@ -1,5 +1,7 @@
 """The ageing that all order keys of a site are made with. Two of them in one table would be no order at all."""
 
+from datetime import timedelta
+
 from django.db import IntegrityError, transaction
 
 from jobs.conf import get_settings
@@ -8,6 +10,7 @@ from jobs.core.order import order_key
 from jobs.core.states import UNFINISHED
 from jobs.errors import JobsError
 from jobs.lifecycle.database import alias
+from jobs.lifecycle.workers import LONG_SILENT
 from jobs.models import Run, SiteState, Worker
 
 KEY = "ageing_microseconds"
@@ -50,11 +53,13 @@ def _words(value: str) -> str:
 def rekey() -> int:
     """Give every unfinished run the order key of the ageing that is set now, and return how many there were.
 
-    Raises WorkersPresent, with their names, while a worker is alive: it would claim by two orders at once.
+    Raises WorkersPresent, with their names, while a worker is alive: it would claim by two orders at once. One that
+    was killed counts as alive until its last sign of life is ten times LOST_AFTER_SECONDS old.
     """
     ageing = get_settings().ageing
     with transaction.atomic(using=alias()):
-        present = Worker.objects.using(alias()).filter(state__in=Worker.PRESENT)
+        heard_since = clock.now() - timedelta(seconds=LONG_SILENT * get_settings().LOST_AFTER_SECONDS)
+        present = Worker.objects.using(alias()).filter(state__in=Worker.PRESENT, beat_at__gte=heard_since)
         if names := [worker.name for worker in present]:
             raise WorkersPresent(f"Stop these workers first: {', '.join(names)}.")
         count = 0

@@ -9,6 +9,9 @@ from importlib.metadata import PackageNotFoundError, version
 from jobs.lifecycle.database import alias, db_time
 from jobs.models import Queue, Worker
 
+# Times LOST_AFTER_SECONDS, by wall time: dead for those who do not stay long enough to watch.
+LONG_SILENT = 10
+
 _BEAT = "UPDATE jobs_worker SET beats = beats + 1, beat_at = %s WHERE id = %s AND state IN ('alive', 'stopping')"
 _PRESENT = "SELECT id, beats FROM jobs_worker WHERE state IN ('alive', 'stopping') AND id <> %s"
 

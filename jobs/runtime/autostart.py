@@ -29,6 +29,7 @@ class Start(StrEnum):
 SAME_SIGNAL_SECONDS = 1.0
 
 _COMMAND_RUNNERS = ("manage.py", "django-admin", "django-admin.py", "django-admin.exe", "django/__main__.py")
+_OWN_STARTERS = ("runscheduler", "demo")
 _SERVERS = ("gunicorn", "gunicorn/__main__.py")
 _NO_SERVERS = ("pytest", "py.test", "pytest/__main__.py", "celery", "celery/__main__.py", "ipython", "-c", "")
 
@@ -37,11 +38,12 @@ def when(argv: Sequence[str], environ: Mapping[str, str], autostart: bool | None
     """When the scheduler starts in a process with this command line and environment.
 
     `autostart` is JOBS["AUTOSTART"]: None lets the process decide by what it is, True and False overrule. But no
-    setting starts one in the parent of `runserver`'s reloader, which serves nothing.
+    setting starts one in the parent of `runserver`'s reloader, which serves nothing, or a second one in the commands
+    that start their own.
     """
     name = _program(argv)
     command = argv[1] if len(argv) > 1 else ""
-    if name in _COMMAND_RUNNERS and command == "runserver" and not _is_serving(argv, environ):
+    if name in _COMMAND_RUNNERS and (command in _OWN_STARTERS or _is_reloader(command, argv, environ)):
         return Start.NEVER
     if autostart is not None:
         return Start.NOW if autostart else Start.NEVER
@@ -58,8 +60,13 @@ def _program(argv: Sequence[str]) -> str:
     return f"{path.parent.name}/{path.name}" if path.name == "__main__.py" else path.name
 
 
-def _is_serving(argv: Sequence[str], environ: Mapping[str, str]) -> bool:
-    return "--noreload" in argv or environ.get("RUN_MAIN") == "true"
+def _is_reloader(command: str, argv: Sequence[str], environ: Mapping[str, str]) -> bool:
+    return command == "runserver" and "--noreload" not in argv and not _is_reloaded(environ)
+
+
+def _is_reloaded(environ: Mapping[str, str]) -> bool:
+    """Whether this is the child that `runserver`'s reloader starts, and kills a quarter of a second after Ctrl-C."""
+    return environ.get("RUN_MAIN") == "true"
 
 
 def arm(argv: Sequence[str], environ: Mapping[str, str]) -> None:
@@ -88,6 +95,8 @@ def _start() -> None:
 
     if threading.current_thread() is threading.main_thread():
         _chain_sigterm()
+        if _is_reloaded(os.environ):
+            _chain_sigint()
     atexit.register(_stop_at_exit, os.getpid())
     scheduler.start(kind="web")
 
@@ -116,8 +125,28 @@ def _chain_sigterm() -> None:
     signal.signal(signal.SIGTERM, on_sigterm)
 
 
+def _chain_sigint() -> None:
+    """At Ctrl-C under the reloader hand back at once what runs: there is no time of grace."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def on_sigint(signum, frame):
+        from jobs.runtime import scheduler
+
+        scheduler.stop(0)
+        if callable(before):
+            before(signum, frame)
+
+    signal.signal(signal.SIGINT, on_sigint)
+
+
 def _stop_at_exit(pid: int) -> None:
     from jobs.runtime import scheduler
 
-    if os.getpid() == pid and not scheduler.stop():
+    if os.getpid() != pid:
+        return
+    try:
+        has_stopped = scheduler.stop()
+    except KeyboardInterrupt:  # somebody does not want to wait
+        has_stopped = scheduler.stop(0)
+    if not has_stopped:
         logger.error("the scheduler did not end in time; other workers take over what it left")

@@ -7,8 +7,6 @@ from jobs.core import clock
 from jobs.core.liveness import Observer
 from jobs.lifecycle import workers
 
-LONG_SILENT = 10  # times LOST_AFTER_SECONDS, by wall time: dead for an observer that does not stay
-
 
 class DeclaredDead(Exception):
     """Another worker has taken this one for dead: nothing that it claimed is its own any more."""
@@ -57,7 +55,7 @@ class Heartbeat:
     def _dead_at_first_sight(self, connection) -> frozenset[int]:
         if self._stays or not self._is_first_look:
             return frozenset()
-        since = timedelta(seconds=LONG_SILENT * self._settings.LOST_AFTER_SECONDS)
+        since = timedelta(seconds=workers.LONG_SILENT * self._settings.LOST_AFTER_SECONDS)
         return workers.long_silent(connection, self.worker_id, since=since, now=clock.now())
 
     def committed(self) -> None:

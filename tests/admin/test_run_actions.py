@@ -20,7 +20,7 @@ def rows() -> list[dict]:
 @pytest.mark.parametrize("state", sorted(WAITING))
 def test_what_waits_is_cancelled(admin_client, state):
     run = make_run(state)
-    assert told(act(admin_client, "run", "cancel", run)) == ["1 run was cancelled: they never start."]
+    assert told(act(admin_client, "run", "cancel", run)) == ["1 run was cancelled before the start."]
     run.refresh_from_db()
     assert (run.state, run.reason) == ("cancelled", "Cancelled before it started by admin.")
 
@@ -37,7 +37,7 @@ def test_what_runs_goes_on(admin_client):
 def test_what_has_ended_stays_as_it_is(admin_client, state):
     run = make_run(state)
     before = rows()
-    assert "had ended before" in told(act(admin_client, "run", "cancel", run))[0]
+    assert "too late, it has ended" in told(act(admin_client, "run", "cancel", run))[0]
     assert rows() == before
     assert not AuditEntry.objects.exists()
 
@@ -48,7 +48,7 @@ def test_each_kind_of_answer_is_counted(admin_client):
     assert [text.partition(":")[0] for text in answers] == [
         "1 run was left alone",
         "1 run was left alone",
-        "2 runs were cancelled",
+        "2 runs were cancelled before the start.",
     ]
 
 

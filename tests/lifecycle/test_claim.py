@@ -1,5 +1,6 @@
 """What a claim makes of the runs it takes, and giving them back."""
 
+import threading
 from datetime import timedelta
 
 import pytest
@@ -9,7 +10,19 @@ from jobs.lifecycle import workers
 from jobs.lifecycle.database import connection
 from jobs.models import Queue, Run
 from jobs.testing import drain
-from tests.lifecycle.support import failure, fresh, give_back, row, stored, success, take, take_one, write
+from tests.lifecycle.support import (
+    PATIENCE,
+    Thread,
+    failure,
+    fresh,
+    give_back,
+    row,
+    stored,
+    success,
+    take,
+    take_one,
+    write,
+)
 from tests.tasks import lifecycle_note
 
 pytestmark = pytest.mark.django_db
@@ -162,6 +175,27 @@ class TestRelease:
         before = row(run)
         give_back(taken)
         assert row(run) == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_several_at_once_take_every_run_once():
+    runs = [stored(ready_in=n) for n in range(30)]
+    barrier = threading.Barrier(3, timeout=PATIENCE)
+
+    def claim_until_nothing_is_left(worker):
+        Run.objects.exists()  # connected before the race
+        barrier.wait()
+        taken = []
+        while found := take(2, worker=worker):
+            taken += [run.id for run in found]
+        return taken
+
+    threads = [Thread(claim_until_nothing_is_left, worker) for worker in (1, 2, 3)]
+    taken = {worker: thread.outcome() for worker, thread in enumerate(threads, 1)}
+    assert sorted(sum(taken.values(), [])) == [run.pk for run in runs]
+    for worker, ids in taken.items():
+        assert ids == sorted(ids)  # each one got its own in their order
+        assert set(Run.objects.filter(worker_id=worker, claim_no=1).values_list("pk", flat=True)) == set(ids)
 
 
 def test_owned_by_tells_the_workers_running_runs_in_order():

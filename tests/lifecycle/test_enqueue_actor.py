@@ -20,7 +20,8 @@ def test_an_actor_leaves_a_name_and_an_audit_row(task, django_user_model):
     run.refresh_from_db()
     entry = AuditEntry.objects.get()
     assert (run.submitted_by_key, run.submitted_by_name) == (str(user.pk), "ada")
-    assert (entry.verb, entry.object_id, entry.actor_name, entry.note) == ("enqueue", str(run.pk), "ada", "asked by phone")
+    assert (entry.verb, entry.object_id) == ("enqueue", str(run.pk))
+    assert (entry.actor_name, entry.note) == ("ada", "asked by phone")
 
 
 def test_of_many_runs_each_has_its_own(task):

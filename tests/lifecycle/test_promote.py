@@ -67,6 +67,21 @@ def test_the_order_is_by_key_not_by_who_was_promoted_first(clock):
     assert [run.id for run in take(2)] == [urgent.pk, early.pk]
 
 
+def test_what_is_cancelled_between_look_and_write_stays_cancelled(clock):
+    runs = [due(clock, -1), due(clock, -1)]
+
+    def cancel_before_the_write(execute, sql, params, many, context):
+        if sql.startswith("UPDATE jobs_run SET state = 'queued'"):
+            cancelled.append(runs[0].cancel())
+        return execute(sql, params, many, context)
+
+    cancelled = []
+    with connection().execute_wrapper(cancel_before_the_write):
+        promote(connection(), clock.now())
+    assert cancelled == ["cancelled"]
+    assert [row(run)["state"] for run in runs] == ["cancelled", "queued"]
+
+
 def test_next_due_at(clock):
     assert next_due_at(connection()) is None
     for seconds in (60.25, 30, -10.000001):

@@ -134,6 +134,11 @@ class TestRace:
         assert self.rescue_after(monkeypatch, lambda: give_back(taken), lambda: take_one(worker=100)) == []
         assert (fresh(run).state, fresh(run).worker_id, fresh(run).losses) == ("running", 100, 0)
 
+    def test_the_row_names_another_worker(self, monkeypatch, run, taken):
+        """The owner is the worker and the number of its claim, both."""
+        assert self.rescue_after(monkeypatch, lambda: Run.objects.update(worker_id=100)) == []
+        assert (fresh(run).state, fresh(run).worker_id, fresh(run).losses) == ("running", 100, 0)
+
     def test_the_row_was_deleted(self, monkeypatch, run, taken):
         assert self.rescue_after(monkeypatch, lambda: Run.objects.all().delete()) == []
         assert not Attempt.objects.exists()

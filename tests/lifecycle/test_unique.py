@@ -6,7 +6,9 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.test.utils import CaptureQueriesContext
 
+from jobs.lifecycle.database import connection
 from jobs.models import Run
 from tests.lifecycle.support import PATIENCE, Thread, failure, fresh, row, stored, success, take_one, write
 from tests.tasks import lifecycle_add, lifecycle_note, lifecycle_single
@@ -87,6 +89,15 @@ def test_the_callers_transaction_survives_a_conflict():
     assert User.objects.count() == 2
     assert other.is_new
     assert Run.objects.count() == 2
+
+
+def test_the_insert_stands_in_a_savepoint():
+    """Where an error spoils the transaction, as on PostgreSQL, going back to it is what lets the caller's survive."""
+    keyed.enqueue(1)
+    with transaction.atomic(), CaptureQueriesContext(connection()) as captured:
+        assert not keyed.enqueue(2).is_new
+    first_words = [query["sql"].split(maxsplit=1)[0] for query in captured]
+    assert first_words[:3] == ["SAVEPOINT", "INSERT", "ROLLBACK"]
 
 
 def test_a_conflict_with_what_is_not_committed_yet():

@@ -1,14 +1,15 @@
 """`manage.py enqueue`: store a run from the command line."""
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from jobs.core.states import State
 from jobs.errors import JobsError
+from jobs.management.base import JobsCommand
 from jobs.models import Run
 from jobs.registry import registry
 
 
-class Command(BaseCommand):
+class Command(JobsCommand):
     help = "Store a run of a task function. Without a worker it waits; with --wait this command waits for its end."
 
     def add_arguments(self, parser):
@@ -43,7 +44,7 @@ class Command(BaseCommand):
         except TimeoutError as error:
             raise CommandError(str(error)) from None
         if run.state != State.SUCCEEDED:
-            raise CommandError(f"Run {run.pk} is {run.state}. {run.reason}")
+            raise CommandError(f"Run {run.pk} has ended: {run.state}. {run.reason}")
         result = "" if run.result_json is None else f" Result: {run.result_json}"
         self.stdout.write(f"Run {run.pk} has succeeded.{result}")
 

@@ -3,14 +3,13 @@
 import json
 import sys
 
-from django.core.management.base import BaseCommand
-
 from jobs.lifecycle.status import status
+from jobs.management.base import JobsCommand
 
 NOBODY_WORKS = 2
 
 
-class Command(BaseCommand):
+class Command(JobsCommand):
     help = f"Show workers, queues and runs. Exit code 0 if a worker is alive, {NOBODY_WORKS} if nobody works."
 
     def add_arguments(self, parser):
@@ -28,7 +27,7 @@ class Command(BaseCommand):
     def _tell(self, now: dict) -> None:
         working = [worker for worker in now["workers"] if worker["is_alive"]]
         threads = sum(worker["threads"] for worker in working)
-        self.stdout.write(f"{len(working)} workers with {threads} threads." if working else "Nobody works.")
+        self.stdout.write(f"Workers: {len(working)}, threads: {threads}." if working else "Nobody works.")
         for worker in now["workers"]:
             self.stdout.write(f"  {worker['name']} ({worker['kind']}): {worker['state']}, {_last_sign(worker)}")
         self.stdout.write(", ".join(f"{count} {state}" for state, count in now["runs"].items()) + ".")

@@ -1,11 +1,12 @@
 """`manage.py rekeyruns`: put a changed AGEING_SECONDS into force."""
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from jobs.lifecycle.ageing import WorkersPresent, rekey
+from jobs.management.base import JobsCommand
 
 
-class Command(BaseCommand):
+class Command(JobsCommand):
     help = "Give all unfinished runs the order keys of the AGEING_SECONDS that is set now. Stop all workers first."
 
     def handle(self, **options):

@@ -5,12 +5,13 @@ import os
 import signal
 import sys
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from jobs.management.base import JobsCommand
 from jobs.runtime import scheduler
 
 
-class Command(BaseCommand):
+class Command(JobsCommand):
     help = (
         "Execute runs in this process. SIGTERM or Ctrl-C ends it in order: nothing new starts, running functions get "
         "the time of grace, what is left is handed back. A second signal ends it at once."
