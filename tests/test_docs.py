@@ -11,7 +11,7 @@ from django.core.management.base import DjangoHelpFormatter
 
 import jobs
 from jobs.conf import Settings
-from jobs.registry import _REGISTER_OPTIONS, _USING_OPTIONS, Options
+from jobs.options import REGISTER_OPTIONS, USING_OPTIONS, Options
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -75,14 +75,14 @@ def test_every_option_of_a_command_is_described(name):
 
 def test_every_option_of_register_is_described_with_its_default():
     described = {code(row[0]): row[1] for row in rows(section(text("docs/tasks.md"), "## Options of register"))}
-    assert tuple(described) == _REGISTER_OPTIONS
+    assert tuple(described) == REGISTER_OPTIONS
     for name in set(described) - {"name", "label", "unique_key"}:
         assert ast.literal_eval(code(described[name])) == getattr(Options(), name)
 
 
 def test_every_option_of_using_is_described():
     described = section(text("docs/tasks.md"), "### Other options for one run")
-    for option in _USING_OPTIONS:
+    for option in USING_OPTIONS:
         assert f"`{option}`" in described
 
 

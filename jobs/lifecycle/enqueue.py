@@ -17,8 +17,9 @@ from jobs.lifecycle import audit
 from jobs.lifecycle.database import alias, connection
 from jobs.lifecycle.insert import insert, insert_many
 from jobs.models import Job, Run
+from jobs.options import Options, check_options
 from jobs.parameters import dumps
-from jobs.registry import Options, TaskFunction, check_options, registry
+from jobs.registry import TaskFunction, registry
 
 _MICROSECOND = timedelta(microseconds=1)
 _UNIQUE_TRIES = 5

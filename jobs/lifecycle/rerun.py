@@ -8,7 +8,7 @@ from jobs.lifecycle import audit
 from jobs.lifecycle.database import alias
 from jobs.lifecycle.enqueue import new_run, store, submitted_by
 from jobs.models import Run
-from jobs.registry import Options
+from jobs.options import Options
 
 
 class NotFinished(JobsError):

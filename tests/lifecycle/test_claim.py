@@ -192,7 +192,7 @@ def test_several_at_once_take_every_run_once():
 
     threads = [Thread(claim_until_nothing_is_left, worker) for worker in (1, 2, 3)]
     taken = {worker: thread.outcome() for worker, thread in enumerate(threads, 1)}
-    assert sorted(sum(taken.values(), [])) == [run.pk for run in runs]
+    assert sorted(run_id for ids in taken.values() for run_id in ids) == [run.pk for run in runs]
     for worker, ids in taken.items():
         assert ids == sorted(ids)  # each one got its own in their order
         assert set(Run.objects.filter(worker_id=worker, claim_no=1).values_list("pk", flat=True)) == set(ids)
