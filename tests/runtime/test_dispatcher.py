@@ -52,6 +52,27 @@ class TestTransactions:
         assert dispatcher.cycle() is True
         assert len(dispatcher.executor.waiting) == 1
 
+    def test_runs_that_become_due_one_after_the_other_start_without_delay(self, by_hand, ok, clock):
+        for milliseconds in (1000, 1005):
+            ok.using(run_after=timedelta(milliseconds=milliseconds)).enqueue()
+        dispatcher = by_hand(threads=2)
+        dispatcher.cycle()
+        for started, pause in enumerate((1.0, 0.005), start=1):
+            clock.move(pause)
+            dispatcher.cycle()
+            assert len(dispatcher.executor.waiting) == started
+
+    def test_an_enqueue_in_this_process_wakes_it(self, by_hand, ok, clock):
+        dispatcher = by_hand()
+        dispatcher.cycle()
+        assert not dispatcher.woken.is_set()
+        ok.enqueue()
+        assert dispatcher.woken.is_set()
+        dispatcher.cycle()
+        dispatcher.leave()
+        ok.enqueue()
+        assert not dispatcher.woken.is_set()
+
     def test_with_all_threads_busy_a_waiting_run_opens_no_transaction(self, by_hand, ok, clock):
         ok.enqueue_many([{}] * 2)
         dispatcher = by_hand(threads=1)

@@ -67,6 +67,7 @@ def test_outcomes_are_kept_until_they_are_written(by_hand, ok, clock, fail_once,
     assert dispatcher.hold.is_busy
     dispatcher.cycle()
     assert states(runs) == ["succeeded", "failed", "running"]
+    assert dispatcher.executor.waiting_ids == [runs[2].pk]  # those that have ended are not executed again
     runs[1].refresh_from_db()
     assert (runs[1].failures, Attempt.objects.count()) == (1, 1)
 
@@ -121,6 +122,17 @@ def test_a_claim_whose_answer_was_lost_is_executed_once(by_hand, ok, clock, lose
     dispatcher.cycle()
     runs[2].refresh_from_db()
     assert (runs[2].state, runs[2].claim_no) == ("succeeded", 1)
+
+
+def test_such_a_claim_is_found_although_there_is_nothing_else_to_do(by_hand, ok, clock, lose_answer):
+    dispatcher = by_hand()
+    dispatcher.cycle()
+    run = ok.enqueue()
+    lose_answer()
+    with pytest.raises(OperationalError):
+        dispatcher.cycle()
+    assert dispatcher.cycle() is True
+    assert dispatcher.executor.waiting_ids == [run.pk]
 
 
 def test_a_run_that_works_during_the_failure_is_neither_lost_nor_handed_out_twice(by_hand, ok, clock, lose_answer):

@@ -201,6 +201,16 @@ class TestObserversThatDoNotStay:
         live(dispatcher, clock, 10)
         assert losses(run) == 0
 
+    def test_later_they_judge_by_what_they_have_seen_themselves(self, by_hand, clock, silent):
+        """By then they are no worse than others; and a clock that was set must not kill the living."""
+        worker, run = silent
+        dispatcher = by_hand(stays=False)
+        for count in range(5):
+            Worker.objects.filter(pk=worker.pk).update(beats=count)
+            live(dispatcher, clock, 10)
+            Worker.objects.filter(pk=worker.pk).update(beat_at=clock.now() - timedelta(days=1))
+        assert losses(run) == 0
+
     def test_a_drain_looks_at_once(self, clock, silent):
         """It may be over long before the first heartbeat would be due."""
         worker, run = silent

@@ -1,0 +1,140 @@
+"""`manage.py runscheduler`: executes, and ends in order."""
+
+import signal
+from datetime import timedelta
+
+import pytest
+
+from jobs.models import Run, Worker
+from tests.processes.support import PATIENCE, no_problem
+from tests.runtime.support import states, wait_until
+from tests.tasks import runtime_hold, runtime_mark
+
+SIGNALS = [signal.SIGTERM, signal.SIGINT]
+
+
+def is_stopping(process) -> bool:
+    return Worker.objects.filter(pid=process.pid, state="stopping").exists()
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_it_executes_and_when_idle_ends_at_once(site, number):
+    process = site.runscheduler()
+    run = runtime_mark.enqueue().wait(PATIENCE)
+    assert (run.state, run.result) == ("succeeded", process.pid)
+    assert process.ends_by(number, within=10) == 0
+    assert no_problem(process)
+    assert "The scheduler works" in process.output
+    assert "The scheduler has stopped" in process.output
+    assert Worker.objects.get().state == "stopped"
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_a_function_that_ends_within_the_grace_succeeds_and_nothing_more_starts(site, number):
+    process = site.runscheduler("--threads", "1")
+    run, after = runtime_hold.enqueue(), runtime_mark.enqueue()
+    site.wait_until_begun(run)
+    process.send(number)
+    wait_until(lambda: is_stopping(process))
+    assert not process.has_ended
+    site.open_gate()
+    assert process.wait() == 0
+    assert states([run, after]) == ["succeeded", "queued"]
+    assert site.executions() == {run.pk: 1}
+    assert no_problem(process)
+
+
+def test_beyond_the_grace_runs_are_handed_back(site):
+    process = site.runscheduler("--threads", "2", "--grace", "0.5")
+    again, never_again = runtime_hold.enqueue(), runtime_hold.using(on_lost="fail").enqueue()
+    site.wait_until_begun(again, never_again)
+    assert process.ends_by(signal.SIGTERM, within=10) == 0
+    assert states([again, never_again]) == ["queued", "failed"]
+    again.refresh_from_db()
+    assert (again.interruptions, again.losses, again.reason_code) == (1, 0, "interrupted")
+    site.open_gate()
+    assert site.executions("ended") == {}  # the process is gone, and what it had handed back with it
+    assert no_problem(process)
+
+
+@pytest.mark.parametrize("numbers", [SIGNALS, [signal.SIGTERM] * 2], ids=["TERM, INT", "TERM, TERM"])
+def test_a_second_signal_ends_it_at_once(site, numbers):
+    process = site.runscheduler("--threads", "1", "--grace", "1000")
+    run = runtime_hold.enqueue()
+    site.wait_until_begun(run)
+    process.send(numbers[0])
+    wait_until(lambda: is_stopping(process))
+    assert process.ends_by(numbers[1], within=10) == 0
+    assert states([run]) == ["queued"]
+    assert no_problem(process)
+
+
+def test_the_next_one_runs_what_was_handed_back(site):
+    first = site.runscheduler("--grace", "0")
+    run = runtime_hold.enqueue()
+    site.wait_until_begun(run)
+    assert first.ends_by(signal.SIGTERM, within=10) == 0
+    site.runscheduler()
+    wait_until(lambda: site.executions()[run.pk] == 2, PATIENCE)
+    site.open_gate()
+    run.wait(PATIENCE)
+    assert (run.state, run.attempts.get().outcome) == ("succeeded", "interrupted")
+
+
+def test_it_serves_the_queues_that_are_named(site):
+    process = site.runscheduler("--queues", "a, b")
+    other = runtime_mark.enqueue()
+    for queue in ("a", "b"):
+        assert runtime_mark.using(queue=queue, priority=50).enqueue().wait(PATIENCE).result == process.pid
+    assert states([other]) == ["queued"]
+    assert Worker.objects.get().queues == "a, b"
+
+
+def test_drain_runs_all_that_is_due_and_ends(site):
+    runs = runtime_mark.enqueue_many([{}] * 50)
+    later = runtime_mark.using(run_after=timedelta(hours=1)).enqueue()
+    past = runtime_mark.using(run_after=timedelta(hours=-1)).enqueue()
+    process = site.manage("runscheduler", "--drain", "--threads", "2")
+    assert process.wait() == 0
+    assert set(states([*runs, past])) == {"succeeded"}
+    assert states([later]) == ["scheduled"]
+    assert site.executions() == {run.pk: 1 for run in [*runs, past]}
+    assert no_problem(process)
+    assert Worker.objects.get().state == "stopped"
+
+
+def test_drain_with_nothing_to_do_ends_too(site):
+    process = site.manage("runscheduler", "--drain")
+    assert process.wait() == 0
+    assert no_problem(process)
+
+
+def test_two_of_them_execute_each_of_300_runs_exactly_once(site):
+    processes = [site.runscheduler("--threads", "2") for _ in range(2)]
+    held = runtime_hold.enqueue_many([{}] * 4)
+    site.wait_until_begun(*held)
+    assert {pid for _, _, pid, _ in site.marks} == {process.pid for process in processes}
+    runs = runtime_mark.enqueue_many([{}] * 300)
+    site.open_gate()
+    wait_until(lambda: set(states(runs)) == {"succeeded"}, PATIENCE)
+    assert site.executions() == {run.pk: 1 for run in [*held, *runs]}
+    for process in processes:
+        assert process.ends_by(signal.SIGTERM, within=10) == 0
+        assert no_problem(process)
+    assert not Run.objects.filter(state="running").exists()
+
+
+def test_it_refuses_another_ageing_and_names_the_command_that_helps(site):
+    site.runscheduler().ends_by(signal.SIGTERM, within=10)
+    run = runtime_mark.using(priority=3).enqueue()
+    process = site.manage("runscheduler", JOBS_AGEING_SECONDS="600")
+    assert process.wait() == 1
+    assert "rekeyruns" in process.output
+    assert "600 seconds" in process.output
+    assert "Traceback" not in process.output
+    assert states([run]) == ["queued"]
+
+    assert site.manage("rekeyruns", JOBS_AGEING_SECONDS="600").wait() == 0
+    drain = site.manage("runscheduler", "--drain", JOBS_AGEING_SECONDS="600")
+    assert drain.wait() == 0
+    assert states([run]) == ["succeeded"]
