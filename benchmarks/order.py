@@ -1,0 +1,113 @@
+"""Whether the most urgent run starts next, while others are being enqueued. Run: python -m benchmarks.order [--quick]
+
+Eight threads enqueue runs of random priority while a worker works on them, twice as fast as it can. "Mixed" runs take
+1 to 50 ms; of the "cheap" ones 19 in 20 take no time, so that the worker claims ahead, and one takes 50 ms, behind
+which what was claimed ahead waits. Afterwards the recorded moments are swept (benchmarks/sweep.py). A run starts when
+the worker's heap hands it to a thread; claimed before that, it still waits.
+
+Out of turn is a start while a more urgent run waits whose enqueue had returned more than 50 ms before. Not FIFO is one
+while a run of the same priority waits whose enqueue had returned when the other's was called, by whichever producer;
+there nothing is tolerated.
+
+Also with a stop and a new start half way, and with a worker process that is killed half way and replaced: the runs that
+the killed one held cannot be started by anybody until it counts as dead and their pause is over, so they do not count
+as waiting meanwhile. Ends with status 1 if anything was out of turn, lost, or run twice without such a loss.
+"""
+
+import sys
+from bisect import bisect
+from collections.abc import Sequence
+
+from benchmarks import handouts, report, site
+from benchmarks.order_cases import CHEAP, MIXED, Case, absences, in_a_process_of_its_own, in_this_process, observe
+from benchmarks.sweep import Absence, sweep
+
+TOLERANCE = 50_000_000
+
+CASES = (
+    Case("same process", in_this_process, MIXED, 2_000),
+    Case("same process, cheap", in_this_process, CHEAP, 10_000),
+    Case("stopped and started again", in_this_process, MIXED, 2_000, has_half_way=True),
+    Case("process of its own", in_a_process_of_its_own, MIXED, 2_000),
+    Case("process of its own, cheap", in_a_process_of_its_own, CHEAP, 10_000),
+    Case("killed and replaced", in_a_process_of_its_own, MIXED, 2_000, has_half_way=True),
+    Case("killed and replaced, cheap", in_a_process_of_its_own, CHEAP, 10_000, has_half_way=True),
+)
+COUNTS = ("out of turn", "not FIFO", "lost or twice")
+COLUMNS = ("worker", "threads", "starts", "most waiting", *COUNTS, "worst ms", "first line", "stall")
+
+EXPLANATION = f"""Out of turn: the more urgent run's enqueue had returned more than {TOLERANCE / 1e6:.0f} ms before.
+Worst ms: the longest time for which a run had waited when a less urgent one was started.
+First line: the longest time in ms from the decision, a hand-out to a thread, to the function's first line.
+Stall: for how many ms a thread that only sleeps was held up; the machine does the same to a worker."""
+
+
+def wrong_starts(count: int, starts: Sequence[tuple[int, int]], lost: Sequence[Absence]) -> int:
+    """How many runs did not succeed, or started another number of times than their history explains."""
+    from jobs.models import Run
+
+    expected = dict.fromkeys(range(count), 1)
+    for absence in lost:
+        expected[absence.number] += any(number == absence.number and at < absence.since for number, at in starts)
+    for number, _ in starts:
+        expected[number] -= 1
+    return sum(map(bool, expected.values())) + count - Run.objects.filter(state="succeeded").count()
+
+
+def first_line_delay(starts: Sequence[tuple[int, int]], handed_out: Sequence[tuple[int, int]]) -> int:
+    """The longest time from a hand-out to the first line of the function, in nanoseconds."""
+    lines = sorted((number, at) for number, at in starts)
+    delays = []
+    for number, at in handed_out:
+        place = bisect(lines, (number, at))
+        if place < len(lines) and lines[place][0] == number:
+            delays.append(lines[place][1] - at)
+    return max(delays)
+
+
+def examine(case: Case, threads: int, count: int) -> tuple[tuple, list[Absence]]:
+    """The row of the table for one case, and the runs that were lost with a worker."""
+    seen = observe(case, threads, count)
+    lost = absences(seen.killed_at) if seen.killed_at else []
+    starts, handed_out = site.starts(), site.starts("handouts")
+    verdict = sweep(seen.enqueued, handed_out, lost)
+    row = (
+        case.name,
+        threads,
+        f"{verdict.starts:,}",
+        f"{verdict.most_waiting:,}",
+        sum(lateness > TOLERANCE for lateness in verdict.by_priority),
+        len(verdict.in_priority),
+        wrong_starts(count, starts, lost),
+        f"{max(verdict.by_priority, default=0) / 1e6:.1f}",
+        f"{first_line_delay(starts, handed_out) / 1e6:.1f}",
+        f"{seen.stall / 1e6:.1f}",
+    )
+    return row, lost
+
+
+def main() -> int:
+    given = report.options("Starts out of turn.", busy="let the functions compute instead of sleep")
+    site.setup()
+    handouts.install()
+    report.heading("Order", given)
+    rows, all_lost = [], []
+    for case in CASES:
+        case.busy = given.busy
+        for threads in (1, 4):
+            count = case.count // 5 if given.quick else case.count
+            report.progress(f"{case.name}, {threads} threads, {count:,} runs")
+            row, lost = examine(case, threads, count)
+            rows.append(row)
+            all_lost += lost
+    report.done()
+    report.table(COLUMNS, rows)
+    print(EXPLANATION)
+    if all_lost:
+        longest = max(absence.until - absence.since for absence in all_lost) / 1e9
+        print(f"The killed workers held {len(all_lost)} runs; they could start again at most {longest:.1f} s later.")
+    return int(any(row[COLUMNS.index(count)] for row in rows for count in COUNTS))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
