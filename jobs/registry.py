@@ -135,6 +135,8 @@ class Registry:
                 continue
             try:
                 importlib.import_module(module)
+            except KeyboardInterrupt:
+                raise
             except BaseException as error:  # SystemExit at import as well: it must not end the server
                 self.broken_modules[module] = "".join(traceback.format_exception_only(error)).strip()
             else:

@@ -120,7 +120,10 @@ class RunAdmin(HistoryAdmin):
             except NotFinished:
                 unfinished += 1
             else:
-                self.message_user(request, format_html("Run {} runs again as {}.", run.pk, copy), messages.SUCCESS)
+                text = (
+                    "Run {} runs again as {}." if copy.is_new else "Run {} was not repeated: {} holds its unique key."
+                )
+                self.message_user(request, format_html(text, run.pk, copy), messages.SUCCESS)
         if unfinished:
             text = f"{_runs(unfinished)} left alone: only what has ended can be run again."
             self.message_user(request, text, messages.WARNING)

@@ -19,10 +19,6 @@ class Clock:
 _current = Clock()
 
 
-def get_clock() -> Clock:
-    return _current
-
-
 def set_clock(clock: Clock) -> Clock:
     """Replace the process's clock and return the one before, so that a test can put it back."""
     global _current

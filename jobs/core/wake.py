@@ -49,8 +49,10 @@ def unregister(waker: Callable[[], None]) -> None:
 
 
 def clear() -> None:
-    """Forget all wakers (after a fork, in the child)."""
+    """Forget everybody (after a fork, in the child: nobody of them is there, and a lock may be held for ever)."""
+    global finished_runs
     _wakers.clear()
+    finished_runs = FinishedRuns()
 
 
 def wake() -> None:

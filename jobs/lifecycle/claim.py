@@ -14,10 +14,7 @@ _BEST_AFTER_QUEUE = (
     "SELECT queue, order_key, id FROM jobs_run WHERE state = 'queued' AND queue > %s "
     "ORDER BY queue, order_key, id LIMIT %s"
 )
-_COLUMNS = (
-    "id, task, arguments_json, order_key, claim_no, failures, losses, interruptions, snoozes, max_attempts, "
-    "max_losses, max_interruptions, on_lost"
-)
+_COLUMNS = "id, task, arguments_json, order_key, claim_no, failures, losses, interruptions, snoozes"
 _LOCK = f"SELECT {_COLUMNS} FROM jobs_run WHERE id IN ({{ids}}) AND {is_state('queued')}"
 _TAKE = (
     "UPDATE jobs_run SET state = 'running', worker_id = %s, claim_no = claim_no + 1, started_at = %s, "
@@ -38,10 +35,6 @@ class ClaimedRun:
     losses: int
     interruptions: int
     snoozes: int
-    max_attempts: int
-    max_losses: int
-    max_interruptions: int
-    on_lost: str
     worker_id: int
 
     @property
@@ -100,12 +93,15 @@ def claim(
 ) -> list[ClaimedRun]:
     """Make the `limit` most urgent queued runs the worker's own and return them, best first. Needs a transaction."""
     claimed: list[ClaimedRun] = []
+    seen: set[int] = set()
     while len(claimed) < limit:
-        wanted = best_waiting(connection, limit - len(claimed), queues, paused)
-        taken = _take(connection, [run_id for _, run_id in wanted], worker_id, now)
-        claimed += taken
-        if len(wanted) == len(taken) or not taken:
-            break  # all were free; or all are locked by others, who are taking them at this moment
+        short = limit - len(claimed)
+        best = best_waiting(connection, short + len(seen), queues, paused)
+        wanted = [run_id for _, run_id in best if run_id not in seen][:short]
+        claimed += _take(connection, wanted, worker_id, now)
+        seen.update(wanted)
+        if len(wanted) < short or len(claimed) == limit:
+            break  # there are no more; else some were locked by others, and the next best are tried
     claimed.sort(key=lambda run: (run.order_key, run.id))
     return claimed
 

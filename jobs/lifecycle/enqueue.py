@@ -12,7 +12,7 @@ from jobs.conf import get_settings
 from jobs.core import clock, wake
 from jobs.core.order import order_key
 from jobs.core.states import State
-from jobs.errors import JobsError
+from jobs.errors import JobsError, ParameterError
 from jobs.lifecycle import audit
 from jobs.lifecycle.database import alias, connection
 from jobs.lifecycle.insert import insert, insert_many
@@ -71,12 +71,20 @@ def enqueue_job(job: Job, *, actor=None, note: str = "", arguments: dict | None 
     if not job.is_enabled:
         raise JobDisabled(f"The job {job.name!r} is disabled. Enable it before you run it.")
     task = registry.get(job.task)
-    given = task.signature.bind((), {**job.arguments, **(arguments or {})})
+    given = task.signature.bind((), {**_stored_arguments(job), **(arguments or {})})
     origin = {"job_id": job.pk, "job_name": job.name, **submitted_by(actor)}
     with transaction.atomic(using=alias()):
         run = enqueue(task, given, job_options(job, task.options), **origin)
         audit.record("run", job, actor=actor, note=note, run=run.pk)
     return run
+
+
+def _stored_arguments(job: Job) -> dict:
+    try:
+        return dict(job.arguments)
+    except (TypeError, ValueError):
+        problem = f"the stored parameters of the job {job.name!r} are no JSON object; edit the job"
+        raise ParameterError(job.task, {"": problem}) from None
 
 
 def submitted_by(actor) -> dict[str, str]:
@@ -110,18 +118,24 @@ def _insert(run: Run) -> Run:
 
 def insert_unique(run: Run) -> Run:
     """The INSERT decides who is first; the savepoint keeps the caller's transaction alive when it is somebody else."""
-    for _ in range(_UNIQUE_TRIES):
+    for tries_left in reversed(range(_UNIQUE_TRIES)):
         try:
             with transaction.atomic(using=alias()):
                 return _insert(run)
         except IntegrityError:
-            # Locking, so that MariaDB reads what is committed and not what an older snapshot shows.
-            with transaction.atomic(using=alias()):
-                holder = Run.objects.using(alias()).select_for_update().filter(unique_hash=run.unique_hash).first()
-            if holder is not None:
+            if (holder := _holder(run.unique_hash)) is not None:
                 return holder
-    # Five times in a row the holder finished between the two statements.
-    return _insert(run)
+            if not tries_left:  # each time the holder ended in between; or it is another constraint
+                raise
+    return run
+
+
+def _holder(unique_hash: str) -> Run | None:
+    with transaction.atomic(using=alias()):
+        unfinished = Run.objects.using(alias()).filter(unique_hash=unique_hash)
+        if connection().vendor == "mysql":  # a plain read would show what an older snapshot holds
+            unfinished = unfinished.select_for_update()
+        return unfinished.first()
 
 
 def _wake_on_commit() -> None:

@@ -30,9 +30,10 @@ def finish(connection, outcomes: Sequence[Outcome], *, one_by_one: bool = False)
     stored = []
     with connection.cursor() as cursor:
         for outcome in outcomes:
-            if write(connection, cursor, outcome):
+            is_written = write(connection, cursor, outcome)
+            if is_written:
                 stored.append(outcome)
-            else:
+            elif is_written is False:
                 logger.warning("run %s is no longer this worker's (claim %s): its outcome %s is dropped",
                                outcome.run.id, outcome.run.claim_no, outcome.state)  # fmt: skip
     return stored
@@ -62,7 +63,8 @@ def _write(connection, cursor, outcome: Outcome) -> bool:
     return True
 
 
-def _write_alone(connection, cursor, outcome: Outcome) -> bool:
+def _write_alone(connection, cursor, outcome: Outcome) -> bool | None:
+    """As `_write`; None if the database refuses even the bare end of the run."""
     try:
         return _write_in_savepoint(connection, cursor, outcome)
     except REFUSALS as error:
@@ -75,7 +77,7 @@ def _write_alone(connection, cursor, outcome: Outcome) -> bool:
         logger.exception(
             "the end of run %s cannot be stored: it shows as running until its worker ends", outcome.run.id
         )
-        return False
+        return None
 
 
 def _write_in_savepoint(connection, cursor, outcome: Outcome) -> bool:

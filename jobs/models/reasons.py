@@ -31,6 +31,6 @@ class _Lenient(dict):
         return "?"
 
 
-def sentence(reason: Reason, arguments: dict) -> str:
-    """The reason in words; an argument that is missing shows as a question mark."""
-    return SENTENCES[reason].format_map(_Lenient(arguments))
+def sentence(code: str, arguments: dict) -> str:
+    """The reason in words. A missing argument shows as a question mark, the code of a newer release as it is."""
+    return SENTENCES.get(code, code).format_map(_Lenient(arguments))

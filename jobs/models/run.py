@@ -4,7 +4,7 @@ import json
 
 from django.db import models
 
-from jobs.core.states import FINAL, OnLost, Reason, State
+from jobs.core.states import FINAL, OnLost, State
 from jobs.models.fields import UTCDateTimeField
 from jobs.models.job import ON_LOST_CHOICES, Job
 from jobs.parameters import loads
@@ -166,7 +166,7 @@ class Run(models.Model):
         """Why it is in its state, as a sentence; empty where the state says it all."""
         from jobs.models.reasons import sentence
 
-        return sentence(Reason(self.reason_code), self.reason_arguments)
+        return sentence(self.reason_code, self.reason_arguments)
 
     def cancel(self, *, actor=None, note: str = ""):
         """See `jobs.lifecycle.cancel`."""

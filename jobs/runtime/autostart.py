@@ -12,6 +12,7 @@ from pathlib import PurePath
 from django.core.signals import request_started
 
 from jobs.conf import get_settings
+from jobs.runtime import scheduler
 
 logger = logging.getLogger("jobs")
 
@@ -31,7 +32,10 @@ SAME_SIGNAL_SECONDS = 1.0
 _COMMAND_RUNNERS = ("manage.py", "django-admin", "django-admin.py", "django-admin.exe", "django/__main__.py")
 _OWN_STARTERS = ("runscheduler", "demo")
 _SERVERS = ("gunicorn", "gunicorn/__main__.py")
-_NO_SERVERS = ("pytest", "py.test", "pytest/__main__.py", "celery", "celery/__main__.py", "ipython", "-c", "")
+_NO_SERVERS = (
+    "pytest", "py.test", "pytest/__main__.py", "unittest/__main__.py", "celery", "celery/__main__.py", "ipython",
+    "-c", "",
+)  # fmt: skip
 
 
 def when(argv: Sequence[str], environ: Mapping[str, str], autostart: bool | None) -> Start:
@@ -73,7 +77,8 @@ def arm(argv: Sequence[str], environ: Mapping[str, str]) -> None:
     """Prepare what `when` says. Runs no query; called once, while the apps load."""
     decision = when(argv, environ, get_settings().AUTOSTART)
     if decision is Start.NOW and _is_preloading_arbiter(argv):
-        os.register_at_fork(after_in_child=_start)
+        arbiter = os.getpid()
+        os.register_at_fork(after_in_child=lambda: _start() if os.getppid() == arbiter else None)
     elif decision is Start.NOW:
         _start()
     elif decision is Start.AT_FIRST_REQUEST:
@@ -91,8 +96,6 @@ def _start_at_first_request(**kwargs) -> None:
 
 
 def _start() -> None:
-    from jobs.runtime import scheduler  # imports models, which are not there yet when the apps load
-
     if threading.current_thread() is threading.main_thread():
         _chain_sigterm()
         if _is_reloaded(os.environ):
@@ -102,19 +105,18 @@ def _start() -> None:
 
 
 def _chain_sigterm() -> None:
-    """At SIGTERM begin the stop at once, then do what was to be done: a server finishes its requests meanwhile."""
+    """At SIGTERM claim no more, then do what was to be done: a server finishes its requests. What still runs is handed
+    back when the process ends, and not before: its function would run on beside its repetition elsewhere."""
     before = signal.getsignal(signal.SIGTERM)
     pid = os.getpid()
 
     def on_sigterm(signum, frame):
-        from jobs.runtime import scheduler
-
         current = (
             scheduler.current()
         )  # none in a child that was forked later: it inherits this handler, not the threads
         is_second = current is not None and current.stopping_for > SAME_SIGNAL_SECONDS
         if current is not None:
-            current.request_stop(0 if is_second else None)
+            current.request_stop(0 if is_second else float("inf"))
         if os.getpid() == pid and callable(before):
             before(signum, frame)
         else:  # nobody else ends the process
@@ -130,8 +132,6 @@ def _chain_sigint() -> None:
     before = signal.getsignal(signal.SIGINT)
 
     def on_sigint(signum, frame):
-        from jobs.runtime import scheduler
-
         scheduler.stop(0)
         if callable(before):
             before(signum, frame)
@@ -140,8 +140,6 @@ def _chain_sigint() -> None:
 
 
 def _stop_at_exit(pid: int) -> None:
-    from jobs.runtime import scheduler
-
     if os.getpid() != pid:
         return
     try:

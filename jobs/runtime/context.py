@@ -94,6 +94,11 @@ def current_run() -> CurrentRun:
     return _current.get()
 
 
+def leave() -> None:
+    """There is no current run any more: this is a fork of the process that executes it."""
+    _current.set(_OUTSIDE)
+
+
 def enter(context: RunContext) -> None:
     """Make `context` the current run of this context; it ends with the context."""
     _current.set(context)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from datetime import datetime
 
 from django.db import transaction
 
@@ -48,7 +49,7 @@ class Dispatcher:
         )
         self._paused: frozenset[str] = frozenset()
         self._next_due_at = None
-        self._look_at = {"due": 0.0, "paused": 0.0, "report": 0.0}
+        self._look_at = {"due": 0.0, "locked": 0.0, "paused": 0.0, "report": 0.0}
         self._stop_requested_at = self._deadline = float("inf")
         self._is_leaving = False
         self._must_reconcile = False
@@ -74,9 +75,9 @@ class Dispatcher:
 
     def enter(self) -> None:
         """Become a worker: a row in the database, an executor that works."""
+        self._executor.start(may_start=self.may_start, deliver=self.hold.deliver)
         self._heartbeat.enter()
         wake.register(self.woken.set)
-        self._executor.start(may_start=self.may_start, deliver=self.hold.deliver)
 
     def leave(self) -> None:
         wake.unregister(self.woken.set)
@@ -126,7 +127,8 @@ class Dispatcher:
         now = clock.monotonic()
         moments = [self._settings.POLL_SECONDS, self._heartbeat.due_in, self._deadline - now]
         if self._next_due_at is not None and not self.stopping.is_set():
-            moments.append((self._next_due_at - clock.now()).total_seconds())
+            due_in = (self._next_due_at - clock.now()).total_seconds()
+            moments.append(max(due_in, self._look_at["locked"] - now))
         if self.hold.is_anything_waiting:
             moments.append(LONGEST_WAIT_SECONDS)
         if self.hold.has_news:
@@ -142,10 +144,13 @@ class Dispatcher:
             return True
         db = connection()
         self._next_due_at = next_due_at(db)
-        if self._next_due_at is not None and self._next_due_at <= clock.now():
+        if self._is_due(clock.now()):
             self._look_at["due"] = 0.0
-            return True
+            return self._look_at["locked"] <= clock.monotonic()
         return bool(limit and claims.best_waiting(db, 1, self._queues, self._pauses(db)))
+
+    def _is_due(self, now: datetime) -> bool:
+        return self._next_due_at is not None and self._next_due_at <= now
 
     def _pauses(self, db) -> frozenset[str]:
         if self._is_time("paused", self._settings.POLL_SECONDS):
@@ -155,16 +160,22 @@ class Dispatcher:
     def _transact(self, db, limit: int) -> list[claims.ClaimedRun]:
         """Everything that one transaction does, in the order that matters; returns what is now held and unstarted."""
         now, batch = clock.now(), self.hold.batch
+        is_stopping = self.stopping.is_set()  # asked once: a stop that is asked for from here on is the next cycle's
         claimed = self.hold.reconcile(claims.owned_by(db, self.worker_id)) if self._must_reconcile else []
+        if is_stopping:
+            limit = 0
+            self.hold.gather()  # what has ended while this transaction waited for the database
+            batch.releases += claimed
+            claimed = []
         if self._heartbeat.due_in <= 0:
             rescues.rescue(db, self._heartbeat.beat(db), now)
         write_reports(db, batch.reports, now, is_replay=self._must_reconcile, one_by_one=self._one_by_one)
-        batch.outcomes = finish(db, batch.outcomes, one_by_one=self._one_by_one)
+        batch.outcomes = self.hold.keep_stored(finish(db, batch.outcomes, one_by_one=self._one_by_one))
         claims.release(db, batch.releases)
-        if self.stopping.is_set():
+        if is_stopping:
             self._step_of_stop(db, now)
-        if self._is_time("due", DUE_LOOK_SECONDS):
-            promote(db, now)
+        if self._is_time("due", DUE_LOOK_SECONDS) and not promote(db, now) and self._is_due(now):
+            self._look_at["locked"] = clock.monotonic() + DUE_LOOK_SECONDS  # others have it: no spinning meanwhile
         if limit:
             claimed += claims.claim(
                 db, worker_id=self.worker_id, limit=limit, now=now, queues=self._queues, paused=self._pauses(db)
@@ -173,7 +184,8 @@ class Dispatcher:
 
     def _step_of_stop(self, db, now) -> None:
         """Let the running functions end; when they have, or the time is over, hand back what is left, and leave."""
-        self._is_leaving = not self.hold or clock.monotonic() >= self._deadline
+        is_over = not self.hold or clock.monotonic() >= self._deadline
+        self._is_leaving = is_over and not self.hold.has_deliveries
         if self._is_leaving:
             rescues.interrupt(db, self.hold.runs, now)
         workers.mark(db, self.worker_id, Worker.State.STOPPED if self._is_leaving else Worker.State.STOPPING, now)

@@ -42,6 +42,7 @@ class Hold:
         self._delivered: deque[tuple[RunContext, Outcome | None]] = deque()
         self._held: dict[tuple[int, int, int], RunContext] = {}
         self._ghosts: set[tuple[int, int, int]] = set()  # functions that run on after others took their runs
+        self._given_up: set[tuple[int, int, int]] = set()  # ended, but the database refuses to store it
         self._look_ahead = LookAhead()
 
     def deliver(self, context: RunContext, outcome: Outcome | None) -> None:
@@ -56,6 +57,16 @@ class Hold:
     def is_busy(self) -> bool:
         """Whether a claimed run is still to end, or an end still to be written."""
         return bool(self._held or self._delivered or self.batch)
+
+    @property
+    def has_deliveries(self) -> bool:
+        """Whether outcomes have come in that are not in the batch yet."""
+        return bool(self._delivered)
+
+    @property
+    def has_functions(self) -> bool:
+        """Whether functions still run, also those whose runs others have."""
+        return bool(self._held or self._ghosts)
 
     @property
     def runs(self) -> list[ClaimedRun]:
@@ -131,13 +142,21 @@ class Hold:
         is_too_long = any(context.claimed_at < oldest for context in waiting)
         return waiting if is_too_long or self._stopping.is_set() else []
 
+    def keep_stored(self, stored: list[Outcome]) -> list[Outcome]:
+        """Take note which outcomes of the batch were stored. The others are not this worker's, or cannot be stored:
+        their functions have run, and must not run again."""
+        keys = {outcome.run.key for outcome in stored}
+        self._given_up |= {outcome.run.key for outcome in self.batch.outcomes} - keys
+        return stored
+
     def reconcile(self, owned: list[ClaimedRun]) -> list[ClaimedRun]:
         """Compare with the runs that the database says this worker owns: drop outcomes that are stored already, and
         return the claims that memory does not know."""
         owned_keys = {run.key for run in owned}
         self.batch.outcomes = [outcome for outcome in self.batch.outcomes if outcome.run.key in owned_keys]
-        pending = {outcome.run.key for outcome in self.batch.outcomes} | {run.key for run in self.batch.releases}
-        return [run for run in owned if run.key not in self._held and run.key not in pending]
+        known = {outcome.run.key for outcome in self.batch.outcomes} | {run.key for run in self.batch.releases}
+        known |= self._held.keys() | self._given_up
+        return [run for run in owned if run.key not in known]
 
     def forget(self) -> None:
         """Drop everything: others have taken these runs. Threads that still work count as occupied until they end."""

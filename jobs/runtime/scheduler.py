@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from threading import Thread
 
 from django.apps import apps
@@ -16,12 +17,14 @@ from jobs.core.wake import Flag
 from jobs.lifecycle.ageing import AgeingMismatch, check_ageing
 from jobs.lifecycle.database import connection
 from jobs.models import Worker
-from jobs.runtime.context import current_run
+from jobs.runtime import context
 from jobs.runtime.dispatcher import Dispatcher
 from jobs.runtime.executors.threads import ThreadsExecutor
 from jobs.runtime.wakeups import Wakeup
 
 logger = logging.getLogger("jobs")
+
+EXECUTORS = {ThreadsExecutor.name: ThreadsExecutor}
 
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 5.0
@@ -48,11 +51,12 @@ class Scheduler:
     ):
         settings = get_settings()
         self.refusal: AgeingMismatch | None = None
+        self.fault: BaseException | None = None
         self.stopped = Flag()
         self._grace_seconds = settings.GRACE_SECONDS if grace_seconds is None else grace_seconds
         self._drain = drain
         self._dispatcher = Dispatcher(
-            ThreadsExecutor(threads or settings.THREADS),
+            EXECUTORS[settings.EXECUTOR](threads or settings.THREADS),
             settings,
             kind=kind,
             queues=settings.QUEUES if queues is None else queues,
@@ -81,16 +85,20 @@ class Scheduler:
     @property
     def has_running_functions(self) -> bool:
         """After the end: whether functions still run whose runs were handed back."""
-        return bool(self._dispatcher.hold)
+        return self._dispatcher.hold.has_functions
 
     def stop(self, grace_seconds: float | None = None) -> bool:
-        """Stop and wait for the end; whether it came. Functions that did not end in time were handed back, and their
-        threads end with the process. Called by a running function it returns False at once: the stop waits for it."""
-        grace = self._grace_seconds if grace_seconds is None else grace_seconds
-        self.request_stop(grace)
-        if current_run().id is not None:
+        """Stop and wait for the end; whether it came. The grace counts from the first request to stop.
+
+        Functions that did not end in time were handed back, and their threads end with the process. Called by a running
+        function it returns False at once: the stop waits for that function.
+        """
+        if grace_seconds is None:
+            grace_seconds = max(0.0, self._grace_seconds - max(0.0, self.stopping_for))
+        self.request_stop(grace_seconds)
+        if context.current_run().id is not None:
             return False
-        return self.stopped.wait(grace + LAST_WRITE_SECONDS + 1.0)
+        return self.stopped.wait(grace_seconds + LAST_WRITE_SECONDS + 1.0)
 
     def _run(self) -> None:
         try:
@@ -98,11 +106,12 @@ class Scheduler:
             if self._enter():
                 self._loop()
                 self._dispatcher.leave()
-        except BaseException:
+        except BaseException as fault:
+            self.fault = fault
             logger.exception("the scheduler ends because of an error in itself")
         finally:
             self.stopped.set()
-            connection().close()
+            _close_connection()
 
     def _enter(self) -> bool:
         """Become a worker as soon as the database allows it. False: stopped before, or refused."""
@@ -145,6 +154,8 @@ class Scheduler:
                 logger.exception("a cycle of the dispatcher failed")
                 self._dispatcher.write_one_by_one()
                 self._pause_after(error, pause)
+            else:
+                continue
             if self._dispatcher.is_overdue(LAST_WRITE_SECONDS):
                 logger.error("the database cannot be reached: leaving without handing back what is left")
                 return
@@ -152,7 +163,7 @@ class Scheduler:
     def _pause_after(self, error: Exception, pause: "_Pause") -> None:
         seconds = pause.next()
         logger.warning("the dispatcher failed (%s: %s); next try in %.2f s", type(error).__name__, error, seconds)
-        connection().close()
+        _close_connection()
         if self._dispatcher.stopping.is_set():
             time.sleep(seconds)
         else:
@@ -177,6 +188,11 @@ class _Pause:
         if self._told != message:
             logger.info(message)
             self._told = message
+
+
+def _close_connection() -> None:
+    with suppress(Exception):
+        connection().close()
 
 
 def _has_tables() -> bool:
@@ -214,6 +230,7 @@ def _forget_in_child() -> None:
     _current = None
     _lock = threading.Lock()
     wake.clear()
+    context.leave()
 
 
 os.register_at_fork(after_in_child=_forget_in_child)

@@ -114,3 +114,30 @@ def test_a_child_that_is_terminated_ends(site):
     lines = run(site, body, before)
     assert "15" in lines
     assert "succeeded" in lines
+
+
+def test_a_fork_of_a_preloaded_worker_starts_nothing(site):
+    """gunicorn --preload: the arbiter arms its forks, which are its workers. A fork of a worker is none."""
+    before = "sys.argv = ['gunicorn', '--preload', 'config.wsgi']"
+    body = (
+        "from django.db import connections\n"
+        "def worker():\n"
+        "    return [look()['scheduler'], in_fork(look)]\n"
+        "print(json.dumps([look()['scheduler'], *in_fork(worker)]))"
+    )
+    (line,) = [line for line in run(site, body, before) if line.startswith("[")]
+    assert line == '[false, true, {"scheduler": false, "threads": ["MainThread"], "wakers": 0}]'
+
+
+def test_the_same_with_nobody_importing_the_scheduler_in_the_arbiter(site):
+    before = "sys.argv = ['gunicorn', '--preload', 'config.wsgi']"
+    body = (
+        "del sys.modules['jobs.runtime.scheduler']\n"
+        "def threads():\n"
+        "    return [thread.name for thread in threading.enumerate()]\n"
+        "def worker():\n"
+        "    return [threads(), in_fork(threads)]\n"
+        "print(json.dumps(in_fork(worker)))"
+    )
+    (line,) = [line for line in run(site, body, before) if line.startswith("[")]
+    assert line == '[["MainThread", "jobs-dispatcher"], ["MainThread"]]'

@@ -57,6 +57,15 @@ def test_beyond_the_grace_runs_are_handed_back(site):
     assert no_problem(process)
 
 
+def test_what_was_handed_back_does_not_run_on_while_the_process_ends(site):
+    process = site.runscheduler("--grace", "0", RUNTIME_LINGER="yes")
+    run = runtime_hold.enqueue()
+    site.wait_until_begun(run)
+    assert process.ends_by(signal.SIGTERM, within=10) == 0
+    assert (states([run]), site.executions("ended")) == (["queued"], {})
+    assert "were handed back" in process.output
+
+
 @pytest.mark.parametrize("numbers", [SIGNALS, [signal.SIGTERM] * 2], ids=["TERM, INT", "TERM, TERM"])
 def test_a_second_signal_ends_it_at_once(site, numbers):
     process = site.runscheduler("--threads", "1", "--grace", "1000")
@@ -138,3 +147,10 @@ def test_it_refuses_another_ageing_and_names_the_command_that_helps(site):
     drain = site.manage("runscheduler", "--drain", JOBS_AGEING_SECONDS="600")
     assert drain.wait() == 0
     assert states([run]) == ["succeeded"]
+
+
+def test_it_has_one_scheduler_whatever_autostart_says(site):
+    process = site.runscheduler("--threads", "1", JOBS_AUTOSTART="on")
+    assert runtime_mark.enqueue().wait(PATIENCE).result == process.pid
+    wait_until(lambda: all(worker.beats >= 2 for worker in Worker.objects.all()))
+    assert list(Worker.objects.values_list("kind", "threads")) == [("runscheduler", 1)]

@@ -4,7 +4,7 @@ import jobs
 from jobs.registry import registry
 from jobs.runtime.scheduler import Scheduler
 from jobs.testing import FakeClock
-from tests.runtime.support import PATIENCE, Gate, HandExecutor, make_dispatcher
+from tests.runtime.support import PATIENCE, Failing, Gate, HandExecutor, make_dispatcher
 
 
 @pytest.fixture
@@ -83,3 +83,19 @@ def start(gate):
     for scheduler in made:
         scheduler.request_stop(0)
         assert scheduler.stopped.wait(PATIENCE)
+
+
+@pytest.fixture
+def fail(monkeypatch):
+    """Have a step of the scheduler fail so many times, or while `is_on`."""
+
+    def fail(owner, name, error, times=None):
+        failing = Failing(getattr(owner, name), error, times)
+        # A class's function must stay one, to get its `self`.
+        replacement = (lambda *args, **kwargs: failing(*args, **kwargs)) if isinstance(owner, type) else failing
+        monkeypatch.setattr(owner, name, replacement)
+        if times is not None:
+            failing.is_on.set()
+        return failing
+
+    return fail

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from datetime import datetime
-from threading import Barrier, Event, Thread
+from threading import Barrier, Event, Semaphore, Thread
 
 from jobs.conf import Settings
 from jobs.core import clock
@@ -69,6 +69,27 @@ def together(functions: list[Callable[[], object]]) -> None:
         assert not thread.is_alive()
     if problems:
         raise problems[0]
+
+
+class Failing:
+    """Stands for a function; fails when asked to, and counts."""
+
+    def __init__(self, original, error, times=None):
+        self.original, self.error, self.times = original, error, times
+        self.is_on = Event()
+        self.failures = Semaphore(0)
+
+    def __call__(self, *args, **kwargs):
+        if self.is_on.is_set() and self.times != 0:
+            if self.times is not None:
+                self.times -= 1
+            self.failures.release()
+            raise self.error
+        return self.original(*args, **kwargs)
+
+    def wait_for(self, number: int) -> None:
+        for _ in range(number):
+            assert self.failures.acquire(timeout=PATIENCE)
 
 
 class HandExecutor:

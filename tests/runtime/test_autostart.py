@@ -1,5 +1,6 @@
 """Whether a process shall have a scheduler: a pure function of command line, environment and setting."""
 
+import os
 import signal
 import threading
 
@@ -132,8 +133,12 @@ class TestArming:
         monkeypatch.setattr(autostart.os, "register_at_fork", lambda **hooks: armed.append(hooks))
         self.arm(settings, ["gunicorn", "--preload", "config.wsgi"])
         assert self.started == []
-        armed[0]["after_in_child"]()
+        with monkeypatch.context() as in_worker:
+            in_worker.setattr(autostart.os, "getppid", os.getpid)
+            armed[0]["after_in_child"]()
         assert self.started == [{"kind": "web"}]
+        armed[0]["after_in_child"]()  # a fork of that worker: its parent is not the arbiter
+        assert len(self.started) == 1
 
     def test_a_worker_of_gunicorn_starts_its_own(self, settings):
         signal.signal(signal.SIGTERM, lambda *args: None)  # as gunicorn's workers have it
@@ -163,7 +168,7 @@ class TestSigterm:
 
     def test_the_stop_begins_before_the_servers_own_handler(self):
         signal.raise_signal(signal.SIGTERM)
-        assert self.calls == [("request_stop", None), "the server's own"]
+        assert self.calls == [("request_stop", float("inf")), "the server's own"]
 
     def test_a_second_signal_ends_the_grace(self):
         signal.raise_signal(signal.SIGTERM)
@@ -175,7 +180,7 @@ class TestSigterm:
         """A service manager signals all processes of a server, and the server its workers."""
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGTERM)
-        assert self.calls[2:] == [("request_stop", None), "the server's own"]
+        assert self.calls[2:] == [("request_stop", float("inf")), "the server's own"]
 
 
 def test_ctrl_c_under_the_reloader_hands_back_at_once(monkeypatch):

@@ -44,6 +44,7 @@ def kept(buffer: LogBuffer, written: list[str], takes: set[int]) -> list[str]:
 
 @given(lines, st.integers(250, 600), st.sets(st.integers(0, 39)))
 @example(["a" * 124, "b" * 124, "c"], 250, set())
+@example(["a" * 100, "b" * 100, "c"], 250, set())  # the last would fit into the head, but it is not its turn
 def test_head_tail_and_the_count_between(written, max_bytes, takes):
     head, tail = model(written, max_bytes)
     dropped = sum(map(size, written)) - sum(map(size, head + tail))

@@ -1,16 +1,13 @@
 """Nothing that fails ends the scheduler's thread; it says so once a step and tries again."""
 
 import logging
-import threading
 
 import pytest
 from django.db import InterfaceError, OperationalError
 
-from jobs.lifecycle.ageing import AgeingMismatch
-from jobs.models import SiteState, Worker
+from jobs.models import Worker
 from jobs.runtime import scheduler as module
 from jobs.runtime.dispatcher import Dispatcher
-from jobs.runtime.scheduler import Scheduler
 from tests.runtime.support import PATIENCE, states
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,56 +22,6 @@ ERRORS = [
 
 def words(error):
     return type(error).__name__
-
-
-class Failing:
-    """Stands for a function; fails when asked to, and counts."""
-
-    def __init__(self, original, error, times=None):
-        self.original, self.error, self.times = original, error, times
-        self.is_on = threading.Event()
-        self.failures = threading.Semaphore(0)
-
-    def __call__(self, *args, **kwargs):
-        if self.is_on.is_set() and self.times != 0:
-            if self.times is not None:
-                self.times -= 1
-            self.failures.release()
-            raise self.error
-        return self.original(*args, **kwargs)
-
-    def wait_for(self, number: int) -> None:
-        for _ in range(number):
-            assert self.failures.acquire(timeout=PATIENCE)
-
-
-@pytest.fixture
-def fail(monkeypatch):
-    """Have a step of the scheduler fail so many times, or while `is_on`."""
-
-    def fail(owner, name, error, times=None):
-        failing = Failing(getattr(owner, name), error, times)
-        # A class's function must stay one, to get its `self`.
-        replacement = (lambda *args, **kwargs: failing(*args, **kwargs)) if isinstance(owner, type) else failing
-        monkeypatch.setattr(owner, name, replacement)
-        if times is not None:
-            failing.is_on.set()
-        return failing
-
-    return fail
-
-
-@pytest.mark.parametrize("error", ERRORS, ids=words)
-@pytest.mark.parametrize("step", ["_has_tables", "check_ageing"])
-def test_an_error_at_the_start_is_waited_out(start, ok, fail, caplog, step, error):
-    failing = fail(module, step, error, times=2)
-    run = ok.enqueue()
-    scheduler = start(threads=1)
-    assert run.wait(PATIENCE).state == "succeeded"
-    failing.wait_for(2)
-    assert not scheduler.stopped.is_set()
-    assert Worker.objects.count() == 1
-    assert len([each for each in caplog.records if "next try in" in each.getMessage()]) == 2
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=words)
@@ -203,43 +150,3 @@ class TestStopsDuringAnOutage:
         failing.wait_for(2)
         assert scheduler.stop(1000) is True
         assert not Worker.objects.exists()
-
-
-def test_a_stop_before_the_thread_has_begun(ok):
-    scheduler = Scheduler(kind="test", threads=1)
-    scheduler.request_stop()
-    scheduler.start()
-    assert scheduler.stopped.wait(PATIENCE)
-    assert not Worker.objects.exists()
-
-
-def test_tables_that_are_not_there_yet_are_waited_for(start, ok, monkeypatch, caplog):
-    are_there = threading.Event()
-    looks = threading.Semaphore(0)
-
-    def has_tables():
-        looks.release()
-        return are_there.is_set()
-
-    monkeypatch.setattr(module, "_has_tables", has_tables)
-    monkeypatch.setattr(module, "TABLES_PAUSE", 0.01)
-    run = ok.enqueue()
-    with caplog.at_level(logging.INFO, "jobs"):
-        start(threads=1)
-        for _ in range(5):
-            assert looks.acquire(timeout=PATIENCE)
-        assert states([run]) == ["queued"]
-        are_there.set()
-        assert run.wait(PATIENCE).state == "succeeded"
-    assert caplog.text.count("tables of jobs are not there yet") == 1
-
-
-def test_another_ageing_is_refused(start, ok, caplog):
-    SiteState.objects.create(pk="ageing_microseconds", value="600000000")
-    run = ok.enqueue()
-    scheduler = start(threads=1)
-    assert scheduler.stopped.wait(PATIENCE)
-    assert isinstance(scheduler.refusal, AgeingMismatch)
-    assert "rekeyruns" in caplog.text
-    assert states([run]) == ["queued"]
-    assert not Worker.objects.exists()

@@ -39,6 +39,8 @@ class Command(JobsCommand):
             signal.signal(number, handler)
         if mine.refusal is not None:
             raise CommandError(str(mine.refusal))
+        if mine.fault is not None:
+            raise CommandError(f"The scheduler ended because of an error in itself: {mine.fault!r}")
         self.stdout.write("The scheduler has stopped.")
 
     def _leave_at_once(self):

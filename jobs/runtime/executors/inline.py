@@ -2,6 +2,9 @@
 
 from collections.abc import Callable
 
+from django.db import transaction
+
+from jobs.lifecycle.database import connection
 from jobs.lifecycle.outcome import Outcome
 from jobs.runtime.context import RunContext
 from jobs.runtime.execute import execute
@@ -21,10 +24,22 @@ class InlineExecutor:
     def submit(self, context: RunContext) -> None:
         context.has_started = True
         self.executed += 1
-        self._deliver(context, execute(context))
+        self._deliver(context, _execute(context))
 
     def take_back(self, context: RunContext) -> bool:
         return False
 
     def stop(self) -> None:
         pass
+
+
+def _execute(context: RunContext) -> Outcome:
+    """Within the caller's transaction, as in a TestCase, a failure takes back what its own function did and no more."""
+    db = connection()
+    if not db.in_atomic_block:
+        return execute(context)
+    with transaction.atomic(using=db.alias):
+        outcome = execute(context)
+        if outcome.failure is not None:
+            transaction.set_rollback(True, using=db.alias)
+    return outcome
