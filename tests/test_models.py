@@ -37,6 +37,9 @@ class TestRun:
         assert Run(reason_code=Reason.WORKER_LOST.value).reason.endswith("(? of ? times).")
         assert Run().reason == ""
 
+    def test_a_reason_of_a_newer_release_is_shown_as_it_is(self):
+        assert Run(reason_code="out_of_coffee", reason_json='{"cups": 3}').reason == "out_of_coffee"
+
     def test_every_reason_has_a_sentence(self):
         assert set(SENTENCES) == set(Reason)
         assert all(sentence(reason, {}) for reason in Reason if reason)

@@ -1,6 +1,7 @@
 """How a dispatcher sleeps until there may be work."""
 
 import time
+from collections.abc import Callable
 
 from jobs.core.wake import Flag
 from jobs.lifecycle.database import connection
@@ -28,21 +29,25 @@ class Wakeup:
 
     def wait(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        has_versions = self._data_version() is not None
+        ask_version = _version_query(connection())
         while (now := time.monotonic()) < end:
             # Sleep first, look afterwards: a site that writes all the time must not have the runs read all the time.
-            if self._event.wait(min(end - now, self._step(now) if has_versions else seconds)) or self._has_changed():
+            if self._event.wait(min(end - now, self._step(now) if ask_version else seconds)):
+                return
+            if ask_version and self._has_changed(ask_version()):
                 return
 
     def _step(self, now: float) -> float:
         return BUSY_STEP if now < self._busy_until else IDLE_STEP
 
-    def _has_changed(self) -> bool:
-        before, self._version = self._version, self._data_version()
-        return before != self._version
+    def _has_changed(self, version: int) -> bool:
+        before, self._version = self._version, version
+        return before != version
 
-    def _data_version(self) -> int | None:
-        db = connection()
-        if db.vendor != "sqlite" or db.connection is None:
-            return None
-        return db.connection.execute("PRAGMA data_version").fetchone()[0]
+
+def _version_query(db) -> Callable[[], int] | None:
+    """Ask the driver itself: this happens twenty times a second in an idle process."""
+    if db.vendor != "sqlite" or db.connection is None:
+        return None
+    execute = db.connection.execute
+    return lambda: execute("PRAGMA data_version").fetchone()[0]

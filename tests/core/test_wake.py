@@ -9,6 +9,7 @@ from jobs.core.wake import FinishedRuns, Flag
 @pytest.fixture(autouse=True)
 def only_ours(monkeypatch):
     monkeypatch.setattr(wake, "_wakers", [])
+    monkeypatch.setattr(wake, "finished_runs", FinishedRuns())
 
 
 def test_every_registered_waker_is_called():
@@ -47,9 +48,15 @@ def test_a_waker_may_unregister_itself_while_it_is_called():
 
 
 def test_clear_forgets_all():
+    """As in the child of a fork: a lock of the parent's threads may be held for ever."""
     wake.register(lambda: pytest.fail("called"))
-    wake.clear()
-    wake.wake()
+    before = wake.finished_runs
+    with before.watch(1) as event, before._lock:
+        wake.clear()
+        wake.wake()
+        assert wake.finished_runs is not before
+        wake.finished_runs.announce([1])  # waits for no lock, and tells nobody
+        assert not event.is_set()
 
 
 def test_a_watcher_is_told_of_its_run_only():

@@ -139,6 +139,16 @@ def test_workers_that_are_gone_do_not_hinder(settings, state):
     assert rekey() == 0
 
 
+def test_a_worker_that_was_killed_hinders_for_a_while_only(settings, clock):
+    settings.JOBS = {}
+    new_worker()
+    clock.move(450)
+    with pytest.raises(WorkersPresent):
+        rekey()
+    clock.move(0.001)
+    assert rekey() == 0
+
+
 @pytest.mark.parametrize(("minutes", "order"), [(49, ["late", "early"]), (51, ["early", "late"])])
 def test_a_level_is_worth_ten_minutes_of_waiting(settings, clock, notes, minutes, order):
     set_ageing(settings, 600)

@@ -2,10 +2,13 @@
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import IntegrityError
 
-from jobs.lifecycle import audit
-from jobs.models import AuditEntry
+from jobs.lifecycle import audit, enqueue, enqueue_many
+from jobs.models import AuditEntry, Run
+from jobs.options import Options
 from tests.lifecycle.support import ended, stored
+from tests.tasks import lifecycle_add
 
 pytestmark = pytest.mark.django_db
 
@@ -42,6 +45,43 @@ def test_a_user_stays_named_when_the_account_is_gone(verb):
     ann.delete()
     entry = AuditEntry.objects.get()
     assert (entry.actor_key, entry.actor_name, entry.note) == (key, "ann", None)
+
+
+class TestEnqueue:
+    def test_one(self, clock):
+        ann = User.objects.create(username="ann")
+        run = enqueue(lifecycle_add, {"a": 1}, Options(), actor=ann, note="by hand")
+        run.refresh_from_db()
+        assert (run.submitted_by_key, run.submitted_by_name) == (str(ann.pk), "ann")
+        entry = AuditEntry.objects.get()
+        assert (entry.verb, entry.object_type, entry.object_id) == ("enqueue", "run", str(run.pk))
+        assert (entry.actor_name, entry.note, entry.at) == ("ann", "by hand", clock.now())
+
+    def test_many(self):
+        runs = enqueue_many(lifecycle_add, [{"a": 1}, {"a": 2}], Options(), actor="import", note="n")
+        assert list(Run.objects.values_list("submitted_by_name", flat=True)) == ["import", "import"]
+        entries = AuditEntry.objects.order_by("id").values_list("object_id", "actor_name", "note")
+        assert list(entries) == [(str(run.pk), "import", "n") for run in runs]
+
+    def test_nobody(self):
+        run = enqueue(lifecycle_add, {"a": 1}, Options(), note="ignored")
+        enqueue_many(lifecycle_add, [{"a": 1}], Options(), note="ignored")
+        assert (run.submitted_by_key, run.submitted_by_name) == ("", "")
+        assert not AuditEntry.objects.exists()
+
+    def test_no_entry_without_its_run(self, refuse):
+        refuse("1", event="INSERT")
+        for verb, given in ((enqueue, {"a": 1}), (enqueue_many, [{"a": 1}])):
+            with pytest.raises(IntegrityError):
+                verb(lifecycle_add, given, Options(), actor="ann")
+        assert not AuditEntry.objects.exists()
+
+    def test_no_run_without_its_entry(self, refuse):
+        refuse("1", table="jobs_auditentry", event="INSERT")
+        for verb, given in ((enqueue, {"a": 1}), (enqueue_many, [{"a": 1}])):
+            with pytest.raises(IntegrityError):
+                verb(lifecycle_add, given, Options(), actor="ann")
+        assert not Run.objects.exists()
 
 
 def test_a_long_name_is_cut():

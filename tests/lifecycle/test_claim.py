@@ -128,11 +128,21 @@ def test_what_others_took_in_between_is_replaced_by_the_next_best(monkeypatch):
     assert fresh(runs[1]).state == "cancelled"
 
 
-def test_when_all_are_taken_by_others_the_claim_ends(monkeypatch):
-    run = stored(state="running", worker_id=99)
-    monkeypatch.setattr(claims, "best_waiting", lambda *args: [(run.order_key, run.pk)])
-    assert take(1, worker=7) == []
-    assert fresh(run).worker_id == 99
+@pytest.mark.parametrize("locked", [{0}, {0, 1}, {1, 3}, {0, 1, 2, 3, 4}, set(range(6)), set()], ids=str)
+@pytest.mark.parametrize("limit", [1, 2, 4, 9])
+def test_what_others_have_locked_is_passed_over(monkeypatch, locked, limit):
+    """It still reads as queued, but SKIP LOCKED leaves it out: the next best are tried until there are no more."""
+    runs = [stored(ready_in=n) for n in range(6)]
+    locked_ids = {runs[n].pk for n in locked}
+    original = claims._take
+
+    def take_what_is_free(connection, run_ids, *args):
+        return original(connection, [run_id for run_id in run_ids if run_id not in locked_ids], *args)
+
+    monkeypatch.setattr(claims, "_take", take_what_is_free)
+    free = [run.pk for run in runs if run.pk not in locked_ids]
+    assert [run.id for run in take(limit)] == free[:limit]
+    assert {fresh(runs[n]).state for n in locked} <= {"queued"}
 
 
 class TestRelease:

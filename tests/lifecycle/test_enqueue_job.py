@@ -69,6 +69,16 @@ def test_arguments_that_do_not_fit(arguments):
     assert not AuditEntry.objects.exists()
 
 
+@pytest.mark.parametrize("stored", ["[1]", "5", "no json", "null", ""])
+def test_stored_arguments_that_are_no_object(stored):
+    made = job()
+    Job.objects.update(arguments_json=stored)
+    made.refresh_from_db()
+    with pytest.raises(ParameterError, match="the stored parameters of the job 'Sum' are no JSON object; edit the job"):
+        enqueue_job(made, actor="somebody")
+    assert not Run.objects.exists()
+
+
 def test_who_submitted_it_is_written_down():
     ann = User.objects.create(username="ann")
     made = job()

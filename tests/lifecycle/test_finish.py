@@ -8,7 +8,7 @@ from jobs.core.states import Reason, State
 from jobs.lifecycle.outcome import MESSAGE_LENGTH, NAME_LENGTH, TRACEBACK_LENGTH, Failure, Outcome
 from jobs.models import Attempt
 from jobs.testing import drain
-from tests.lifecycle.support import failure, fresh, row, stored, success, take, take_one, write
+from tests.lifecycle.support import failure, fresh, new_worker, row, stored, success, take, take_one, write
 from tests.tasks import lifecycle_add, lifecycle_fail, lifecycle_note
 
 pytestmark = pytest.mark.django_db
@@ -60,6 +60,14 @@ def test_failure(clock):
         "started_at": clock.now(),
         "ended_at": clock.now(),
     }
+
+
+def test_the_worker_is_named_in_the_history():
+    worker = new_worker()
+    stored()
+    write(failure(take_one(worker=worker.pk)))
+    worker.delete()
+    assert Attempt.objects.get().worker_name == worker.name
 
 
 def test_many_at_once():

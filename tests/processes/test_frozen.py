@@ -59,7 +59,7 @@ def test_a_frozen_worker_thaws_after_its_run_was_taken(site):
     frozen.send(signal.SIGCONT)
     site.open_gate(attempt=1)
     wait_until(lambda: site.executions("ended")[run.pk] == 1, PATIENCE)
-    wait_until(lambda: "outcome is dropped" in frozen.output, PATIENCE)
+    wait_until(lambda: "was taken for dead: it drops what it held" in frozen.output, PATIENCE)
     run.refresh_from_db()
     assert (run.state, run.worker_id) == ("running", Worker.objects.get(pid=other.pid).pk)
 
