@@ -70,7 +70,8 @@ def row(name: str, rounds: list[tuple[list[float], int, float]]) -> tuple:
     taken = [each for times, _, _ in rounds for each in times]
     errors = sum(failed for _, failed, _ in rounds)
     figures = (report.percentile(taken, 50), report.percentile(taken, 99), max(taken))
-    return name, len(taken), errors, *(f"{value:.1f}" for value in figures), report.spread([r for *_, r in rounds])
+    rates = [rate for *_, rate in rounds if rate]
+    return name, len(taken), errors, *(f"{value:.1f}" for value in figures), report.spread(rates) if rates else ""
 
 
 def main() -> None:

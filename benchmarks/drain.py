@@ -69,6 +69,7 @@ def profile(count: int) -> None:
         for thread in ("dispatcher", "threads"):
             cpu = sum(row[4] for row in steps if row[0] == thread)
             print(f"{thread}: {cpu / count * 1e6:.0f} us of CPU a run, {cpu * rate / count:.0%} of one core")
+    print("\nThe waits count from the start of the process to its end, not only while runs were worked off.")
 
 
 def main() -> None:

@@ -1,16 +1,16 @@
 """Writing how executions ended. Every write is fenced: it changes the row only while this claim still owns it."""
 
-import logging
 from collections.abc import Sequence
 
 from django.db import transaction
 
+from jobs.core.log import Log
 from jobs.lifecycle.database import REFUSALS, db_time
 from jobs.lifecycle.outcome import Failure, Outcome
 from jobs.lifecycle.workers import name_of
 from jobs.models import Attempt
 
-logger = logging.getLogger("jobs")
+logger = Log("jobs")
 
 FENCE = "id = %s AND state = 'running' AND worker_id = %s AND claim_no = %s"
 

@@ -1,18 +1,18 @@
 """What running functions tell while they work: progress and log. Fenced like every write of a worker."""
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 
+from jobs.core.log import Log
 from jobs.core.texts import line, visible
 from jobs.lifecycle.claim import ClaimedRun
 from jobs.lifecycle.database import REFUSALS, db_time, is_state, placeholders
 from jobs.lifecycle.finish import FENCE
 
-logger = logging.getLogger("jobs")
+logger = Log("jobs")
 
 MESSAGE_LENGTH = 200
 

@@ -1,12 +1,12 @@
 """Executions that end without an outcome: their worker died, or a shutdown interrupted them."""
 
 import json
-import logging
 from collections.abc import Collection
 from datetime import datetime
 
 from django.db import transaction
 
+from jobs.core.log import Log
 from jobs.core.retry import loss_backoff
 from jobs.core.states import OnLost, Reason, State, check_move
 from jobs.lifecycle.claim import ClaimedRun
@@ -14,7 +14,7 @@ from jobs.lifecycle.database import REFUSALS
 from jobs.lifecycle.workers import name_of
 from jobs.models import Attempt, Run, Worker
 
-logger = logging.getLogger("jobs")
+logger = Log("jobs")
 
 _COUNTERS = {
     Attempt.Outcome.LOST: ("losses", "max_losses", Reason.WORKER_LOST),

@@ -1,7 +1,6 @@
 """Whether this process shall have a scheduler, and its start and end in servers."""
 
 import atexit
-import logging
 import os
 import signal
 import threading
@@ -12,9 +11,10 @@ from pathlib import PurePath
 from django.core.signals import request_started
 
 from jobs.conf import get_settings
+from jobs.core.log import Log
 from jobs.runtime import scheduler
 
-logger = logging.getLogger("jobs")
+logger = Log("jobs")
 
 
 class Start(StrEnum):

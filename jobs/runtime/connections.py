@@ -1,11 +1,12 @@
 """The database connections that task functions leave behind in their threads."""
 
-import logging
 from contextlib import suppress
 
 from django.db import connections
 
-logger = logging.getLogger("jobs")
+from jobs.core.log import Log
+
+logger = Log("jobs")
 
 
 def tidy() -> None:

@@ -1,6 +1,5 @@
 """The one place in a process that talks to the database about runs."""
 
-import logging
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -8,6 +7,7 @@ from django.db import transaction
 
 from jobs.conf import Settings
 from jobs.core import clock, wake
+from jobs.core.log import Log
 from jobs.core.wake import Flag
 from jobs.lifecycle import claim as claims
 from jobs.lifecycle import rescue as rescues
@@ -22,7 +22,7 @@ from jobs.runtime.heartbeat import DeclaredDead, Heartbeat
 from jobs.runtime.hold import Batch, Hold
 from jobs.runtime.lookahead import LONGEST_WAIT_SECONDS
 
-logger = logging.getLogger("jobs")
+logger = Log("jobs")
 
 REPORT_SECONDS = 1.0
 DUE_LOOK_SECONDS = 0.02

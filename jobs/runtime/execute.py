@@ -1,7 +1,7 @@
 """Calling a run's function and saying how it ended. Decides; writes nothing."""
 
 import inspect
-import logging
+import sys
 import time
 import traceback
 from contextlib import suppress
@@ -9,6 +9,7 @@ from contextvars import Context
 
 from jobs.conf import get_settings
 from jobs.core import clock
+from jobs.core.log import Log
 from jobs.core.states import Reason, State
 from jobs.core.texts import line
 from jobs.errors import NotRegistered, ParameterError
@@ -18,7 +19,7 @@ from jobs.registry import TaskFunction, registry
 from jobs.runtime import capture
 from jobs.runtime.context import RunContext, enter
 
-logger = logging.getLogger("jobs")
+logger = Log("jobs")
 
 
 def execute(context: RunContext) -> Outcome:
@@ -38,6 +39,7 @@ def execute(context: RunContext) -> Outcome:
 
 
 def _run(task: TaskFunction, context: RunContext, outcome: Outcome) -> None:
+    recursion_limit = sys.getrecursionlimit()
     try:
         value = Context().run(_call, task, context)
     except _WrongArguments as wrong:
@@ -48,6 +50,9 @@ def _run(task: TaskFunction, context: RunContext, outcome: Outcome) -> None:
             logger.error("run %s (%s) failed", context.id, context.task, exc_info=error)
     else:
         _keep_result(outcome, task, value)
+    finally:
+        if sys.getrecursionlimit() != recursion_limit:  # the whole process has it, not only this context
+            sys.setrecursionlimit(recursion_limit)
 
 
 class _WrongArguments(Exception):

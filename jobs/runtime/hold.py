@@ -1,9 +1,9 @@
 """The claimed runs of this process, on their way from the claim to the outcome."""
 
-import logging
 from collections import deque
 
 from jobs.core import clock
+from jobs.core.log import Log
 from jobs.core.wake import Flag
 from jobs.lifecycle.claim import ClaimedRun
 from jobs.lifecycle.outcome import Outcome
@@ -11,7 +11,7 @@ from jobs.lifecycle.report import Report
 from jobs.runtime.context import RunContext
 from jobs.runtime.lookahead import LONGEST_WAIT_SECONDS, LookAhead
 
-logger = logging.getLogger("jobs")
+logger = Log("jobs")
 
 
 class Batch:

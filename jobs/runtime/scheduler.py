@@ -1,6 +1,5 @@
 """A process's scheduler: the thread in which the dispatcher works, from its start to its orderly end."""
 
-import logging
 import os
 import threading
 import time
@@ -13,6 +12,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 
 from jobs.conf import get_settings
 from jobs.core import wake
+from jobs.core.log import Log
 from jobs.core.wake import Flag
 from jobs.lifecycle.ageing import AgeingMismatch, check_ageing
 from jobs.lifecycle.database import connection
@@ -22,13 +22,14 @@ from jobs.runtime.dispatcher import Dispatcher
 from jobs.runtime.executors.threads import ThreadsExecutor
 from jobs.runtime.wakeups import Wakeup
 
-logger = logging.getLogger("jobs")
+logger = Log("jobs")
 
 EXECUTORS = {ThreadsExecutor.name: ThreadsExecutor}
 
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 5.0
 TABLES_PAUSE = 1.0
+READY_STEP = 0.05
 # How long an unreachable database may hold up the last write of a stop. Others rescue what it would have handed back.
 LAST_WRITE_SECONDS = 5.0
 
@@ -102,8 +103,7 @@ class Scheduler:
 
     def _run(self) -> None:
         try:
-            apps.ready_event.wait()
-            if self._enter():
+            if self._is_site_ready() and self._enter():
                 self._loop()
                 self._dispatcher.leave()
         except BaseException as fault:
@@ -112,6 +112,13 @@ class Scheduler:
         finally:
             self.stopped.set()
             _close_connection()
+
+    def _is_site_ready(self) -> bool:
+        """Wait until all apps are loaded. False: stopped before, as when one of them cannot be loaded."""
+        while not apps.ready_event.wait(READY_STEP):
+            if self._dispatcher.stopping.is_set():
+                return False
+        return True
 
     def _enter(self) -> bool:
         """Become a worker as soon as the database allows it. False: stopped before, or refused."""

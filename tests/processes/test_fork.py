@@ -70,6 +70,22 @@ def test_an_enqueue_in_the_child_is_executed_by_the_parent(site):
     assert "True" in run(site, body)
 
 
+def test_a_child_of_a_function_is_in_no_run(site):
+    """It may enqueue, log and stop as any process may."""
+    body = (
+        "import jobs\n"
+        "answers = []\n"
+        "@jobs.register(name='forking')\n"
+        "def forking():\n"
+        "    answers.append([jobs.current_run().id, in_fork(lambda: jobs.current_run().id)])\n"
+        "scheduler.start(kind='test', threads=1)\n"
+        f"run = forking.enqueue().wait({PATIENCE})\n"
+        "print(run.state, answers == [[run.pk, None]])\n"
+        "scheduler.stop()"
+    )
+    assert "succeeded True" in run(site, body)
+
+
 def test_the_parent_goes_on(site):
     body = STARTED.format(patience=PATIENCE) + (
         f"in_fork(look)\nprint(runtime_mark.enqueue().wait({PATIENCE}).state, scheduler.current() is not None)\n"

@@ -4,7 +4,7 @@ import logging
 from contextlib import contextmanager
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 
 import jobs
 from jobs.models import Run, RunLog
@@ -123,3 +123,37 @@ def test_news_that_were_stored_although_the_answer_was_lost_are_not_stored_again
     dispatcher.cycle()
     assert log_of(run) == "one\ntwo\n"
     assert Run.objects.get(pk=run.pk).progress_done == 2
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="the trigger is written for SQLite")
+def test_an_end_that_cannot_be_stored_at_all_is_not_executed_again(by_hand, ok, clock, monkeypatch):
+    """The database refuses every end of this run; then a commit's answer is lost, and its claim is found again."""
+    run = ok.enqueue()
+    dispatcher = by_hand()
+    dispatcher.cycle()
+    dispatcher.executor.run_one(seconds=1.0)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"CREATE TRIGGER refuse_end BEFORE UPDATE ON jobs_run WHEN OLD.id = {run.pk} "
+            "BEGIN SELECT RAISE(ABORT, 'refused'); END"
+        )
+    try:
+        with pytest.raises(IntegrityError):
+            dispatcher.cycle()
+        dispatcher.write_one_by_one()
+        dispatcher.cycle()
+        clock.move(10)
+        monkeypatch.setattr("jobs.runtime.dispatcher.promote", failing)
+        with pytest.raises(OperationalError):
+            dispatcher.cycle()
+        monkeypatch.undo()
+        dispatcher.cycle()
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TRIGGER refuse_end")
+    run.refresh_from_db()
+    assert (run.state, dispatcher.executor.waiting) == ("running", [])
+
+
+def failing(*args):
+    raise OperationalError("gone away")

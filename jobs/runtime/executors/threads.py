@@ -1,5 +1,6 @@
 """Functions in threads of this process: the PriorityScheduler with order keys as priorities."""
 
+import os
 from collections.abc import Callable
 
 from jobs.core.priority import PriorityScheduler
@@ -23,6 +24,7 @@ class ThreadsExecutor:
         self._scheduler = PriorityScheduler(threads=threads)
 
     def start(self, *, may_start: Callable[[RunContext], bool], deliver: Callable[[RunContext, Outcome | None], None]):
+        self._pid = os.getpid()
         self._may_start = may_start
         self._deliver = deliver
         self._scheduler.start()
@@ -46,4 +48,8 @@ class ThreadsExecutor:
                 outcome = execute(context)
                 connections.tidy()
         finally:
+            if os.getpid() != self._pid:
+                os._exit(
+                    0
+                )  # a fork that its function let return: it must not go on as a worker with a copy of the heap
             self._deliver(context, outcome)
