@@ -7,7 +7,20 @@ else to do.
 import subprocess
 import sys
 
-NAMES = ("memory", "enqueue", "drain", "full", "order", "handoff", "claim", "idle", "beside")
+NAMES = (
+    "memory",
+    "enqueue",
+    "drain",
+    "durability",
+    "full",
+    "order",
+    "handoff",
+    "claim",
+    "idle",
+    "schedules",
+    "beside",
+    "pages",
+)
 
 
 def main() -> int:

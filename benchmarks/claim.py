@@ -1,9 +1,11 @@
-"""Whether a claim costs more in a full table. Run: python -m benchmarks.claim [--quick]
+"""Whether a claim costs more in a full table. Run: python -m benchmarks.claim [--quick] [--db URL]
 
 The claim itself (find the best, take them), in transactions that are rolled back, in several database files in turn;
 its time relative to that in a small table, turn by turn. Claims of 4 are what idle threads ask for, of 64 what the
 look-ahead asks for. The look is what a dispatcher reads outside of a transaction to see whether there is anything to
 do. With mixed priorities the best runs lie scattered over the whole table, with one priority side by side.
+
+With --db, on a server: a claim after many runs were executed, alone and beside a transaction that stays open.
 """
 
 import time
@@ -11,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks import report, site
+from benchmarks import report, site, snapshot
 from benchmarks.rows import Rows, database_with, open_database
 
 SMALL = 1_000
@@ -88,9 +90,16 @@ def column(times: dict[Case, list[float]], base: Case) -> dict[Case, str]:
 
 
 def main() -> None:
-    given = report.options("Microseconds of a claim.")
+    given = report.options("Microseconds of a claim.", has_db=True)
     site.setup()
     report.heading("Claim", given)
+    if given.db:
+        snapshot.measure(given)
+    else:
+        beside_other_rows(given)
+
+
+def beside_other_rows(given) -> None:
     million, many, turns = (100_000, 10_000, 100) if given.quick else (1_000_000, 100_000, 500)
     connections = {}
     for case in cases(million, many):

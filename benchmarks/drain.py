@@ -1,4 +1,4 @@
-"""How fast a worker works off what waits. Run: python -m benchmarks.drain [--quick] [--profile]
+"""How fast a worker works off what waits. Run: python -m benchmarks.drain [--quick] [--profile] [--db URL]
 
 No-op runs (each writes one line), all enqueued first, then one worker process: runs divided by the time from the first
 start to the last. Done means: started, and afterwards stored as succeeded with its times, checked for every run. The
@@ -73,7 +73,9 @@ def profile(count: int) -> None:
 
 
 def main() -> None:
-    given = report.options("No-op runs worked off per second.", rounds=5, profile="say where the time goes instead")
+    given = report.options(
+        "No-op runs worked off per second.", rounds=5, has_db=True, profile="say where the time goes instead"
+    )
     site.setup()
     report.heading("Drain", given)
     count = 4_000 if given.quick else 20_000

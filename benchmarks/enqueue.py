@@ -1,4 +1,4 @@
-"""How fast runs are stored, one by one and in bulk. Run: python -m benchmarks.enqueue [--quick]
+"""How fast runs are stored, one by one and in bulk. Run: python -m benchmarks.enqueue [--quick] [--db URL]
 
 One process, autocommit, warm, no worker. `enqueue()` and `Run.objects.create()` of the same row take turns of a hundred
 rows in one table, so that a change of the machine's mood meets both alike; the ratio is taken turn by turn. create()
@@ -52,7 +52,7 @@ def bulk(size: int, calls: int) -> list[float]:
 
 
 def main() -> None:
-    given = report.options("Rows stored per second.", rounds=5)
+    given = report.options("Rows stored per second.", rounds=5, has_db=True)
     site.setup()
     report.heading("Enqueue", given)
     turns = 5 if given.quick else 20

@@ -1,4 +1,4 @@
-"""How soon an idle worker starts what is enqueued. Run: python -m benchmarks.handoff [--quick]
+"""How soon an idle worker starts what is enqueued. Run: python -m benchmarks.handoff [--quick] [--db URL]
 
 From the return of `enqueue()` to the first line of the function, with a worker that has been idle for two seconds.
 Warm: one run every 200 ms. Cold: one every 2.5 s, by when the worker looks less often. In the same process the worker
@@ -49,7 +49,7 @@ def hand_over(worker, pause: float, count: int) -> tuple[list[float], list[float
 
 
 def main() -> None:
-    given = report.options("Milliseconds from enqueue to start.")
+    given = report.options("Milliseconds from enqueue to start.", has_db=True)
     site.setup()
     report.heading("Hand-off", given)
     warm, cold = (30, 4) if given.quick else (100, 30)

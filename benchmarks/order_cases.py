@@ -10,12 +10,14 @@ from threading import Event, Thread
 
 from benchmarks import site
 from benchmarks.sweep import Absence, Enqueued
+from benchmarks.turns import Ready
 
 PRODUCERS = 8
 PRIORITIES = range(-100, 101, 10)  # 21 levels, so that each has enough runs to be compared inside it
 # How many milliseconds a run takes: one of these at random.
 MIXED = range(1, 51)
 CHEAP = (0,) * 19 + (50,)
+LONG = range(1, 201)
 # Signs of life so short that the death of a worker is seen within seconds.
 SHORT = {"HEARTBEAT_SECONDS": 0.3, "LOST_AFTER_SECONDS": 2.0}
 
@@ -31,6 +33,8 @@ class Case:
     count: int
     has_half_way: bool = False
     busy: bool = False
+    processes: int = 1
+    threads: tuple[int, ...] = (1, 4)  # of each process; one after the other
 
 
 class Producers:
@@ -38,6 +42,7 @@ class Producers:
 
     def __init__(self, case: Case, count: int, seconds: float):
         self.enqueued: list[Enqueued] = []
+        self.ready: list[Ready] = []
         self._case = case
         self._pause = seconds * PRODUCERS / count
         shares = [range(producer, count, PRODUCERS) for producer in range(PRODUCERS)]
@@ -62,8 +67,10 @@ class Producers:
             priority, milliseconds = random.choice(PRIORITIES), random.choice(self._case.milliseconds)
             task = work.using(priority=priority)
             began = time.monotonic_ns()
-            task.enqueue(number=number, milliseconds=milliseconds, busy=self._case.busy)
-            self.enqueued.append(Enqueued(number, priority, began, time.monotonic_ns()))
+            run = task.enqueue(number=number, milliseconds=milliseconds, busy=self._case.busy)
+            returned = time.monotonic_ns()
+            self.enqueued.append(Enqueued(number, priority, began, returned))
+            self.ready.append(Ready(run.pk, run.order_key, returned))
         connection.close()
 
 
@@ -113,6 +120,15 @@ def in_this_process(threads: int) -> Iterator[Action]:
 
 
 @contextmanager
+def in_three_processes(threads: int) -> Iterator[None]:
+    """Three worker processes on one database."""
+    with ExitStack() as processes:
+        for _ in range(3):
+            processes.enter_context(site.process("benchmarks.worker", f"--threads={threads}", "--hand-outs"))
+        yield
+
+
+@contextmanager
 def in_a_process_of_its_own(threads: int) -> Iterator[Action]:
     """A worker process. Half way: kill it, and start another."""
     with ExitStack() as processes:
@@ -135,6 +151,7 @@ def in_a_process_of_its_own(threads: int) -> Iterator[Action]:
 @dataclass
 class Observation:
     enqueued: list[Enqueued]
+    ready: list[Ready]
     killed_at: int | None  # when a worker was killed, if one was
     stall: int
 
@@ -142,7 +159,8 @@ class Observation:
 def observe(case: Case, threads: int, count: int) -> Observation:
     """Let producers and worker work until all has ended."""
     site.fresh()
-    producers = Producers(case, count, 0.5 * count * mean(case.milliseconds) / 1000 / threads)
+    (site.directory() / "claims").write_bytes(b"")
+    producers = Producers(case, count, 0.5 * count * mean(case.milliseconds) / 1000 / threads / case.processes)
     killed_at = None
     with case.worker(threads) as half_way, Stall() as stall:
         producers.start()
@@ -151,7 +169,7 @@ def observe(case: Case, threads: int, count: int) -> Observation:
             killed_at = half_way()
         producers.join()
         site.wait_until(site.all_finished, seconds=600, what="all runs finished", step=0.25)
-    return Observation(producers.enqueued, killed_at, stall.worst)
+    return Observation(producers.enqueued, producers.ready, killed_at, stall.worst)
 
 
 def absences(killed_at: int) -> list[Absence]:

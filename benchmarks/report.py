@@ -9,15 +9,19 @@ from collections.abc import Sequence
 from statistics import median, quantiles
 
 
-def options(description: str, *, rounds: int | None = None, **flags: str) -> argparse.Namespace:
-    """The command line: --quick, --rounds where there are any, and further flags by name with their help."""
+def options(description: str, *, rounds: int | None = None, has_db: bool = False, **flags: str) -> argparse.Namespace:
+    """The command line: --quick, --rounds and --db where there are any, and further flags by name with their help."""
     parser = argparse.ArgumentParser(description=description)
+    if has_db:
+        parser.add_argument("--db", metavar="URL", help="measure on the server of this URL instead of on SQLite")
     parser.add_argument("--quick", action="store_true", help="a smaller and shorter measurement, to see that it works")
     if rounds:
         parser.add_argument("--rounds", type=int, help=f"how often everything is repeated (default: {rounds})")
     for name, text in flags.items():
         parser.add_argument(f"--{name}", action="store_true", help=text)
     given = parser.parse_args()
+    if has_db and given.db:
+        os.environ["BENCHMARKS_DATABASE_URL"] = given.db
     if rounds:
         given.rounds = given.rounds or (2 if given.quick else rounds)
     return given
@@ -25,23 +29,30 @@ def options(description: str, *, rounds: int | None = None, **flags: str) -> arg
 
 def heading(title: str, given: argparse.Namespace) -> None:
     import django
-    from django.conf import settings
 
     from jobs.conf import get_settings
 
-    database = settings.DATABASES["default"]["OPTIONS"]
     jobs = get_settings()
     print(f"{title}{' (quick)' if given.quick else ''}")
     print(
-        f"  Python {platform.python_version()}, Django {django.get_version()}, SQLite {sqlite3.sqlite_version}, "
+        f"  Python {platform.python_version()}, Django {django.get_version()}, {_database()}, "
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     )
-    print(f"  {database['init_command']} transaction_mode={database['transaction_mode']}")
     print(
         f"  JOBS: poll {jobs.POLL_SECONDS:g} s, heartbeat {jobs.HEARTBEAT_SECONDS:g} s, "
         f"ageing {jobs.AGEING_SECONDS or 'none (strict)'}",
         flush=True,
     )
+
+
+def _database() -> str:
+    from django.db import connection
+
+    if connection.vendor == "sqlite":
+        options = connection.settings_dict["OPTIONS"]
+        of_file = f"{options['init_command']} transaction_mode={options['transaction_mode']}"
+        return f"SQLite {sqlite3.sqlite_version} ({of_file})"
+    return f"{connection.display_name} {'.'.join(map(str, connection.get_database_version()))}"
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -18,7 +18,7 @@ STEPS = (
     ("dispatcher", "look for work", "jobs.runtime.dispatcher:Dispatcher._is_anything_to_do"),
     ("dispatcher", "BEGIN", "django.db.transaction:Atomic.__enter__"),
     ("dispatcher", "write outcomes", "jobs.runtime.dispatcher:finish"),
-    ("dispatcher", "promote", "jobs.runtime.dispatcher:promote"),
+    ("dispatcher", "what is due", "jobs.runtime.agenda:Agenda.act"),
     ("dispatcher", "claim", "jobs.lifecycle.claim:claim"),
     ("dispatcher", "release", "jobs.lifecycle.claim:release"),
     ("dispatcher", "COMMIT", "django.db.transaction:Atomic.__exit__"),

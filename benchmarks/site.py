@@ -1,11 +1,13 @@
 """The site that is measured: its database, its worker processes, what its task functions wrote down."""
 
+import atexit
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -27,7 +29,25 @@ def setup() -> None:
     """Load Django and make the first database. From now on SIGTERM ends this process in order, worker processes too."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     load()
+    if not is_sqlite():
+        _make_database()
     fresh()
+
+
+def is_sqlite() -> bool:
+    from django.db import connection
+
+    return connection.vendor == "sqlite"
+
+
+def _make_database() -> None:
+    """A database on the server for this process and those that it starts, until its end."""
+    from django.db import connection
+
+    named = connection.settings_dict["NAME"]
+    connection.creation.create_test_db(verbosity=0, autoclobber=True)
+    os.environ["BENCHMARKS_DATABASE_NAME"] = connection.settings_dict["NAME"]
+    atexit.register(connection.creation.destroy_test_db, named, verbosity=0)
 
 
 def directory() -> Path:
@@ -41,7 +61,15 @@ def fresh(source: Path | None = None) -> None:
     from django.core.management import call_command
     from django.db import connections
 
+    _await_dispatchers()
     connections.close_all()
+    for written in ("starts", "handouts"):
+        (directory() / written).write_bytes(b"")  # not unlinked: this process may have it open
+    if not is_sqlite():
+        if source:
+            raise RuntimeError("This benchmark copies files of SQLite.")
+        call_command("flush", interactive=False, verbosity=0)
+        return
     database, template = directory() / "db.sqlite3", directory() / "template.sqlite3"
     for leftover in directory().glob("db.sqlite3*"):
         leftover.unlink()
@@ -50,8 +78,14 @@ def fresh(source: Path | None = None) -> None:
         connections.close_all()  # the last one to leave puts the write-ahead log into the file
         shutil.move(database, template)
     shutil.copy(source or template, database)
-    for written in ("starts", "handouts"):
-        (directory() / written).write_bytes(b"")  # not unlinked: this process may have it open
+
+
+def _await_dispatchers() -> None:
+    """The dispatcher of a scheduler that has stopped may still be closing its connection, which tidies up the files of
+    the database by their names: they must not yet be those of the next one."""
+    for thread in threading.enumerate():
+        if thread.name == "jobs-dispatcher":
+            thread.join()
 
 
 @contextmanager
@@ -89,6 +123,14 @@ def wait_until(is_so: Callable[[], bool], *, seconds: float, what: str, step: fl
         if time.monotonic() > end:
             raise RuntimeError(f"after {seconds:g} s still not so: {what}")
         time.sleep(step)
+
+
+def wait_for_workers(count: int) -> None:
+    """Until so many have given a sign of life, and so have seen the others."""
+    from jobs.models import Worker
+
+    present = Worker.objects.filter(state="alive", beats__gte=1)
+    wait_until(lambda: present.count() == count, seconds=END_SECONDS, what=f"{count} workers are present", step=0.05)
 
 
 def all_finished() -> bool:

@@ -1,7 +1,7 @@
 """A worker process like `manage.py runscheduler`, with a few knobs more. Run: python -m benchmarks.worker
 
 `--look-ahead N` caps how many runs may be claimed beyond the idle threads; `--sections FILE` writes at the end where
-the time went; `--hand-outs` writes down when runs were given to threads.
+the time went; `--hand-outs` writes down when runs were claimed and given to threads.
 """
 
 import argparse
@@ -21,7 +21,7 @@ def main() -> None:
     given = parser.parse_args()
     site.load()
 
-    from benchmarks import handouts, sections
+    from benchmarks import handouts, sections, turns
     from jobs.runtime import lookahead
     from jobs.runtime.scheduler import Scheduler
 
@@ -31,6 +31,7 @@ def main() -> None:
         sections.install()
     if given.hand_outs:
         handouts.install()
+        turns.install(site.directory() / "claims")
     scheduler = Scheduler(kind="benchmark", threads=given.threads)
     signal.signal(signal.SIGTERM, lambda *_: scheduler.request_stop())
     scheduler.start()

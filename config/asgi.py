@@ -4,6 +4,8 @@ import os
 
 from django.core.asgi import get_asgi_application
 
+from jobs.asgi import with_scheduler
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-application = get_asgi_application()
+application = with_scheduler(get_asgi_application())

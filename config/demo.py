@@ -14,7 +14,6 @@ from config import private_file, tasks
 from jobs.core.states import FINAL, State
 from jobs.lifecycle import JobDisabled, enqueue_job
 from jobs.models import Job, Run
-from jobs.registry import registry
 from jobs.runtime import scheduler
 
 USERNAME = "demo"
@@ -123,8 +122,3 @@ def wait_until_finished(runs: list[Run]) -> list[Run]:
         if all(run.state in FINAL for run in now):
             return now
         time.sleep(LOOK_SECONDS)
-
-
-def title(run: Run) -> str:
-    """What people call the run: the name of its job, or else of its function."""
-    return run.job_name or registry.get(run.task).label

@@ -51,6 +51,17 @@ CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=3600) if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.bool("HSTS_SUBDOMAINS", default=True)
 
+# Browsers load and run nothing but what this site serves, whatever text finds its way into a page.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+        "object-src": ["'none'"],
+    }
+}
+
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
@@ -58,12 +69,14 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django_htmx",
     "jobs",
     "config",
 ]
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -96,15 +109,26 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # The default is no URL, because a folder's name may hold characters that mean something in one.
 SQLITE = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(VAR_DIR / "db.sqlite3")}
 DATABASES = {"default": env.db_url("DATABASE_URL") if "DATABASE_URL" in env else SQLITE}
-if DATABASES["default"]["ENGINE"] == SQLITE["ENGINE"]:
+OPTIONS_OF_ENGINES = {
     # A transaction that first reads and then writes fails with "database is locked", whatever the timeout, when another
     # connection has written in between. IMMEDIATE takes the write lock at the beginning, where waiting helps. For the
     # same reason there are no ATOMIC_REQUESTS. WAL lets pages read while runs are written.
-    DATABASES["default"]["OPTIONS"] = {
+    "django.db.backends.sqlite3": {
         "transaction_mode": "IMMEDIATE",
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
         "timeout": 20,
-    } | DATABASES["default"].get("OPTIONS", {})
+    },
+    # A server that is cut off without a word is given up after a minute, not after hours.
+    "django.db.backends.postgresql": {
+        "connect_timeout": 10,
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
+    },
+    "django.db.backends.mysql": {"charset": "utf8mb4", "connect_timeout": 10},
+}
+for database in DATABASES.values():
+    database["OPTIONS"] = OPTIONS_OF_ENGINES.get(database["ENGINE"], {}) | database.get("OPTIONS", {})
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -115,6 +139,9 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "home"
 
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = env.str("TIME_ZONE", default="UTC")
@@ -140,11 +167,14 @@ JOBS_READERS = {
     "QUEUES": env.list,
     "AGEING_SECONDS": env.float,
     "POLL_SECONDS": env.float,
+    "NOTIFY": env.bool,
     "HEARTBEAT_SECONDS": env.float,
     "LOST_AFTER_SECONDS": env.float,
     "GRACE_SECONDS": env.float,
     "MAX_LOG_BYTES": env.int,
     "MAX_RESULT_BYTES": env.int,
+    "CAPTURE_PRINTS": env.bool,
+    "COMMANDS": env.list,
 }
 
 

@@ -15,11 +15,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from jobs.errors import JobsError, NotRegistered, ParameterError, RegistrationError
+    from jobs.declared import schedule
+    from jobs.errors import Cancelled, JobsError, NotRegistered, ParameterError, RegistrationError
     from jobs.registry import TaskFunction, register
     from jobs.runtime.context import current_run
 
 _HOMES = {
+    "Cancelled": "jobs.errors",
     "JobsError": "jobs.errors",
     "NotRegistered": "jobs.errors",
     "ParameterError": "jobs.errors",
@@ -27,9 +29,11 @@ _HOMES = {
     "TaskFunction": "jobs.registry",
     "current_run": "jobs.runtime.context",
     "register": "jobs.registry",
+    "schedule": "jobs.declared",
 }
 
 __all__ = [
+    "Cancelled",
     "JobsError",
     "NotRegistered",
     "ParameterError",
@@ -38,6 +42,7 @@ __all__ = [
     "current_run",
     "enqueue",
     "register",
+    "schedule",
 ]
 
 

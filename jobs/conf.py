@@ -1,6 +1,7 @@
 """The JOBS setting: defaults, what is allowed, and one frozen value read by everybody."""
 
 import difflib
+import shlex
 from dataclasses import dataclass, fields
 from functools import cache
 
@@ -12,6 +13,7 @@ from django.dispatch import receiver
 from jobs.core.order import ageing_microseconds
 
 LONGEST_SECONDS = 1_000_000
+MOST_BYTES = 4_194_304  # with what quoting adds, an INSERT of it stays below MariaDB's max_allowed_packet of 16 MB
 MOST_THREADS = 1000
 
 
@@ -25,11 +27,14 @@ class Settings:
     QUEUES: tuple[str, ...] | None = None  # None: all queues
     AGEING_SECONDS: float | None = None  # what a level of priority is worth in waiting; None: strict priority
     POLL_SECONDS: float = 1.0  # longest time until work from another process is seen without a wake-up
+    NOTIFY: bool = True  # on PostgreSQL: tell other processes of work by NOTIFY, and listen for it
     HEARTBEAT_SECONDS: float = 10.0  # between two signs of life
     LOST_AFTER_SECONDS: float = 45.0  # silence after which a worker counts as dead
     GRACE_SECONDS: float = 25.0  # how long a stop lets running functions finish
     MAX_LOG_BYTES: int = 131_072  # kept of one run's log: its head and its tail
     MAX_RESULT_BYTES: int = 65_536  # a larger result is not stored
+    CAPTURE_PRINTS: bool | None = None  # None: in runscheduler; True / False: in every scheduler / in none
+    COMMANDS: tuple[str, ...] = ()  # management command lines that may be run as jobs
 
     @property
     def ageing(self) -> int:
@@ -50,13 +55,25 @@ def _is_count(value) -> bool:
 
 
 def _is_size(value) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1024
+    return isinstance(value, int) and not isinstance(value, bool) and 1024 <= value <= MOST_BYTES
 
 
 def _are_queue_names(value) -> bool:
     if value is None:
         return True
     return isinstance(value, list | tuple) and bool(value) and all(isinstance(q, str) and q for q in value)
+
+
+def _are_command_lines(value) -> bool:
+    return isinstance(value, list | tuple) and all(_is_command_line(line) for line in value)
+
+
+def _is_command_line(value) -> bool:
+    try:
+        words = shlex.split(value) if isinstance(value, str) else []
+    except ValueError:  # a quotation mark without its twin
+        return False
+    return bool(words) and not words[0].startswith("-")
 
 
 _RULES = {
@@ -69,14 +86,17 @@ _RULES = {
         "None (strict priority) or seconds, 0.001 to 4e9",
     ),
     "POLL_SECONDS": (_is_duration, f"a number of seconds above 0, at most {LONGEST_SECONDS}"),
+    "NOTIFY": (lambda value: isinstance(value, bool), "True or False"),
     "HEARTBEAT_SECONDS": (_is_duration, f"a number of seconds above 0, at most {LONGEST_SECONDS}"),
     "LOST_AFTER_SECONDS": (_is_duration, f"a number of seconds above 0, at most {LONGEST_SECONDS}"),
     "GRACE_SECONDS": (
         lambda value: _is_number(value) and 0 <= value <= LONGEST_SECONDS,
         f"a number of seconds, 0 to {LONGEST_SECONDS}",
     ),
-    "MAX_LOG_BYTES": (_is_size, "a whole number of bytes, 1024 or more"),
-    "MAX_RESULT_BYTES": (_is_size, "a whole number of bytes, 1024 or more"),
+    "MAX_LOG_BYTES": (_is_size, f"a whole number of bytes, 1024 to {MOST_BYTES}"),
+    "MAX_RESULT_BYTES": (_is_size, f"a whole number of bytes, 1024 to {MOST_BYTES}"),
+    "CAPTURE_PRINTS": (lambda value: value is None or isinstance(value, bool), "None, True or False"),
+    "COMMANDS": (_are_command_lines, 'a list of command lines, such as ["clearsessions", "dumpdata shop"]'),
 }
 
 
@@ -123,9 +143,8 @@ def get_settings() -> Settings:
     given = getattr(django_settings, "JOBS", {})
     if found := problems(given):
         raise ImproperlyConfigured(" ".join(f"{message} {hint}" for message, hint in found))
-    if given.get("QUEUES") is not None:
-        given = {**given, "QUEUES": tuple(given["QUEUES"])}
-    return Settings(**given)
+    lists = {key: tuple(given[key]) for key in ("QUEUES", "COMMANDS") if given.get(key) is not None}
+    return Settings(**given | lists)
 
 
 @receiver(setting_changed)

@@ -27,3 +27,7 @@ class ParameterError(JobsError, TypeError, ValueError):
     def __str__(self) -> str:
         parts = [f"{name}: {problem}" if name else problem for name, problem in self.errors.items()]
         return f"{self.task_name}: " + "; ".join(parts)
+
+
+class Cancelled(JobsError):
+    """Raised by a task function that ends early because its run was asked to: the run is then cancelled."""

@@ -12,6 +12,7 @@ from jobs.core.texts import visible
 NAME_LENGTH = 200
 QUEUE_LENGTH = 100
 KEY_LENGTH = 255
+LONGEST_DEADLINE = timedelta(days=3660)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +24,18 @@ class Options:
     on_lost: str = OnLost.REQUEUE
     max_losses: int = 3
     unique_key: str | None = None
+    start_deadline: timedelta | None = None
     run_after: datetime | timedelta | None = None
 
 
 # Named by the design, but without effect as yet: refused, because an ignored option is worse than none.
 _NOT_AVAILABLE = {
-    "max_attempts", "backoff", "retry_on", "give_up_on", "timeout", "start_deadline", "limit_key", "limit", "rate",
-    "executor", "retention", "schedule",
+    "max_attempts", "backoff", "retry_on", "give_up_on", "timeout", "limit_key", "limit", "rate",
+    "executor", "retention",
 }  # fmt: skip
 
-USING_OPTIONS = ("priority", "queue", "on_lost", "max_losses", "unique_key", "run_after")
-REGISTER_OPTIONS = ("name", "label", *(option for option in USING_OPTIONS if option != "run_after"))
+USING_OPTIONS = ("priority", "queue", "on_lost", "max_losses", "unique_key", "start_deadline", "run_after")
+REGISTER_OPTIONS = ("name", "label", *(option for option in USING_OPTIONS if option != "run_after"), "schedule")
 
 
 def check_options(options: dict, *, allowed: tuple[str, ...]) -> None:
@@ -81,12 +83,24 @@ def _check_run_after(value):
         raise TypeError(f"run_after must be a datetime, a timedelta or None, got {value!r} ({type(value).__name__}).")
 
 
+def _check_start_deadline(value):
+    if value is None:
+        return
+    if not isinstance(value, timedelta):
+        raise TypeError(f"start_deadline must be a timedelta or None, got {value!r} ({type(value).__name__}).")
+    if not timedelta(0) < value <= LONGEST_DEADLINE:
+        raise ValueError(
+            f"start_deadline must be longer than nothing, at most {LONGEST_DEADLINE.days} days, got {value}."
+        )
+
+
 _CHECKS: dict[str, Callable] = {
     "priority": check_priority,
     "queue": _check_text("queue", QUEUE_LENGTH),
     "on_lost": _check_on_lost,
     "max_losses": _check_max_losses,
     "unique_key": _check_text("unique_key", KEY_LENGTH, optional=True),
+    "start_deadline": _check_start_deadline,
     "run_after": _check_run_after,
     "name": _check_text("name", NAME_LENGTH),
     "label": _check_text("label", NAME_LENGTH),

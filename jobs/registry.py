@@ -8,11 +8,15 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cached_property
 from importlib.util import find_spec
 
+import docstring_parser
+
+from jobs.declared import DeclaredSchedule, declared_schedules
 from jobs.errors import NotRegistered, RegistrationError
 from jobs.options import REGISTER_OPTIONS, USING_OPTIONS, Options, check_options
-from jobs.parameters import Signature
+from jobs.parameters import ParametersForm, Signature
 
 
 class TaskFunction:
@@ -21,20 +25,55 @@ class TaskFunction:
     `name` identifies it in the database, `label` is what people read, `help` is the first line of its docstring.
     """
 
-    def __init__(self, func: Callable, *, name: str, label: str | None, options: Options):
+    do_not_call_in_templates = True  # Django's templates call what can be called: {{ task.label }} must not run it
+
+    def __init__(
+        self,
+        func: Callable,
+        *,
+        name: str,
+        label: str | None,
+        options: Options,
+        schedules: tuple[DeclaredSchedule, ...] = (),
+    ):
         functools.update_wrapper(self, func)
         self.func = func
         self.name = name
-        self.help = (inspect.getdoc(func) or "").partition("\n")[0]
+        self._docstring = inspect.getdoc(func) or ""
+        self.help = self._docstring.partition("\n")[0]
         self.label = label or func.__name__.replace("_", " ").capitalize()
         self.options = options
         self.signature = Signature.of(func, task_name=name)
+        self.schedules = schedules
+        for each in schedules:
+            self.signature.bind((), dict(each.parameters))
 
     def __call__(self, *args, **kwargs):
         return self.func(*args, **kwargs)
 
     def __repr__(self):
         return f"<TaskFunction {self.name}>"
+
+    @cached_property
+    def description(self) -> str:
+        """What its docstring says beyond the first line, without the parts about parameters, results and errors."""
+        return self._parsed_docstring.long_description or ""
+
+    @cached_property
+    def parameter_helps(self) -> dict[str, str]:
+        """What its docstring says of each parameter, in reStructuredText, Google, NumPy or Epydoc style."""
+        return {each.arg_name: each.description for each in self._parsed_docstring.params if each.description}
+
+    @cached_property
+    def _parsed_docstring(self) -> docstring_parser.Docstring:
+        try:
+            return docstring_parser.parse(self._docstring)
+        except Exception:  # whatever stands in a docstring, it is only a help
+            return docstring_parser.Docstring()
+
+    def form(self, data=None, *, stored: dict | None = None) -> ParametersForm:
+        """The form for its parameters: see `jobs.parameters.ParametersForm`."""
+        return ParametersForm(self.signature, data, stored=stored, helps=self.parameter_helps)
 
     def enqueue(self, /, *args, **parameters):
         """Store a run with these parameters and return it. See `jobs.lifecycle.enqueue`."""
@@ -48,7 +87,8 @@ class TaskFunction:
         """The same function with other options for the runs enqueued through what is returned.
 
         `priority` -100..100 (lower is more urgent), `queue`, `run_after` (datetime, naive ones in TIME_ZONE, or a
-        timedelta from now), `unique_key` (at most one unfinished run per function and key), `on_lost`, `max_losses`.
+        timedelta from now), `unique_key` (at most one unfinished run per function and key), `on_lost`, `max_losses`,
+        `start_deadline` (a timedelta from when it is due).
         Raises TypeError or ValueError for an unknown option or a bad value.
         """
         check_options(options, allowed=USING_OPTIONS)
@@ -167,8 +207,10 @@ def register(func: Callable | None = None, /, **options):
 
     `name` (default: module and function name) is stored with every run, so keep it when the function moves; `label` is
     what people read; `priority`, `queue`, `on_lost` ("requeue" or "fail"), `max_losses` (executions before a run whose
-    worker keeps dying fails) and `unique_key` are the defaults of its runs. Returns the TaskFunction. Raises
-    RegistrationError for a function that cannot be run, TypeError or ValueError for a bad option.
+    worker keeps dying fails), `unique_key` and `start_deadline` (a timedelta: a run that would start later than that
+    after its time is skipped) are the defaults of its runs. `schedule` says when it runs by itself: a cron expression,
+    a timedelta, what `jobs.schedule` returns, or a list of these. Returns the TaskFunction. Raises RegistrationError
+    for a function that cannot be run, TypeError or ValueError for a bad option.
     """
     if func is None:
         return functools.partial(_register, options=options)
@@ -178,12 +220,13 @@ def register(func: Callable | None = None, /, **options):
 def _register(func: Callable, *, options: dict) -> TaskFunction:
     check_options(options, allowed=REGISTER_OPTIONS)
     _check_function(func)
-    names = {key: options[key] for key in ("name", "label") if key in options}
+    own = {key: options[key] for key in ("name", "label", "schedule") if key in options}
     task = TaskFunction(
         func,
-        name=names.get("name") or f"{func.__module__}.{func.__qualname__}",
-        label=names.get("label"),
-        options=Options(**{key: value for key, value in options.items() if key not in names}),
+        name=own.get("name") or f"{func.__module__}.{func.__qualname__}",
+        label=own.get("label"),
+        options=Options(**{key: value for key, value in options.items() if key not in own}),
+        schedules=declared_schedules(own.get("schedule")),
     )
     check_options({"name": task.name}, allowed=REGISTER_OPTIONS)
     registry.add(task)

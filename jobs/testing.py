@@ -11,8 +11,11 @@ from jobs.runtime.executors.inline import InlineExecutor
 def drain(*, queues=None) -> int:
     """Run everything that is due, in its order, in the calling thread, until nothing is left; how many runs it was.
 
-    `queues` (names) restricts it to these queues. Works inside a TestCase: the runs happen in its transaction.
+    `queues` (names) restricts it to these queues. Works inside a TestCase: the runs happen in its transaction. Raises
+    TypeError for a single text: `queues=["default"]`.
     """
+    if isinstance(queues, str):
+        raise TypeError(f"queues must be a list of names, got the text {queues!r}; write queues=[{queues!r}].")
     executor = InlineExecutor()
     dispatcher = Dispatcher(executor, get_settings(), kind="drain", queues=queues, stays=False)
     dispatcher.enter()
@@ -44,6 +47,14 @@ class FakeClock(clock.Clock):
         """Let time pass, for both clocks."""
         self._now += timedelta(seconds=seconds)
         self._monotonic += seconds
+
+    def move_to(self, moment: datetime) -> None:
+        """Let time pass until `moment` (aware, not before now), for both clocks."""
+        self.move((moment - self._now).total_seconds())
+
+    def set_wall(self, moment: datetime) -> None:
+        """Set the wall clock on or back, as an operator does; the monotonic one goes on as it was."""
+        self._now = moment
 
     def __enter__(self) -> "FakeClock":
         self._before = clock.set_clock(self)

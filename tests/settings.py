@@ -9,9 +9,10 @@ os.environ.setdefault("SECRET_KEY", "only-for-tests")
 from config.settings import *  # noqa: F403
 from config.settings import DATABASES, INSTALLED_APPS
 
-# A file, not memory: threads and other processes of a test must see the same database.
-DATABASES["default"].setdefault("TEST", {})
-DATABASES["default"]["TEST"]["NAME"] = str(Path(tempfile.gettempdir()) / f"jobs-tests-{os.getpid()}.sqlite3")
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # A file, not memory: threads and other processes of a test must see the same database.
+    name = str(Path(tempfile.gettempdir()) / f"jobs-tests-{os.getpid()}.sqlite3")
+    DATABASES["default"].setdefault("TEST", {})["NAME"] = name
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -7,7 +7,7 @@ from jobs.registry import registry
 
 
 def found():
-    return {check.id: check for check in run_checks(tags=["jobs"])}
+    return {check.id: check for check in run_checks(tags=["jobs"], databases=[])}
 
 
 @pytest.fixture
@@ -39,6 +39,13 @@ def test_every_problem_of_the_setting(settings):
     assert errors[0].hint == 'Did you mean "THREADS"?'
     assert "POLL_SECONDS" in errors[1].msg
     assert errors[1].hint
+
+
+def test_without_django_htmx(settings):
+    settings.INSTALLED_APPS = [app for app in settings.INSTALLED_APPS if app != "django_htmx"]
+    warning = found()["jobs.W004"]
+    assert "django_htmx is not in INSTALLED_APPS" in warning.msg
+    assert not warning.is_serious()
 
 
 def test_a_broken_tasks_module(monkeypatch):

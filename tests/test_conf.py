@@ -98,11 +98,14 @@ GOOD_AND_BAD = {
     "QUEUES": ([None, ["a"], ("a", "b")], ["a", [], [""], [1], [None], {"a"}, {"a": 1}]),
     "AGEING_SECONDS": ([None, 0.001, 600, 4e9], [0, 0.0009, 4.1e9, "600", True, NAN, INF, -600]),
     "POLL_SECONDS": ([0.001, 1, 1_000_000], [0, *NO_SECONDS]),
+    "NOTIFY": ([True, False], [None, 1, 0, "yes", []]),
     "HEARTBEAT_SECONDS": ([0.1, 10, 15], [0, *NO_SECONDS]),
     "LOST_AFTER_SECONDS": ([30, 45.5, 1_000_000], [0, *NO_SECONDS]),
     "GRACE_SECONDS": ([0, 0.5, 1_000_000], NO_SECONDS),
-    "MAX_LOG_BYTES": ([1024, 10**9], [1023, 0, -1, True, 2048.0, "2048", None]),
-    "MAX_RESULT_BYTES": ([1024, 10**9], [1023, 0, -1, True, 2048.0, "2048", None]),
+    "MAX_LOG_BYTES": ([1024, 4_194_304], [4_194_305, 1023, 0, -1, True, 2048.0, "2048", None]),
+    "MAX_RESULT_BYTES": ([1024, 4_194_304], [4_194_305, 1023, 0, -1, True, 2048.0, "2048", None]),
+    "CAPTURE_PRINTS": ([None, True, False], [1, 0, "yes", []]),
+    "COMMANDS": ([[], (), ["clearsessions"], ["dumpdata 'a b'"]], [None, "check", [""], [" "], [5], ["--x"], ["a 'b"]]),
 }
 
 

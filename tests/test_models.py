@@ -54,7 +54,8 @@ def test_what_rows_are_called():
     assert str(RunLog(run_id=5, attempt=1)) == "log of run 5, attempt 1"
     assert str(SiteState(key="a", value="1")) == "a = 1"
     assert str(RunDependency(upstream_id=1, downstream_id=2)) == "1 → 2 (success)"
-    assert str(Schedule(job_id=1, kind="cron", expression="0 9 * * *")) == "1: 0 9 * * *"
+    assert str(Schedule(pk=3, kind="cron", expression="0 9 * * *")) == "schedule 3"
+    assert str(Schedule(pk=3, name="Mornings")) == "Mornings"
 
 
 @pytest.mark.django_db
@@ -90,3 +91,32 @@ class TestJobClean:
         with pytest.raises(ValidationError) as caught:
             self.job(**changes).full_clean()
         assert set(caught.value.message_dict) == {field}
+
+
+@pytest.mark.parametrize(
+    ("state", "counters", "executions"),
+    [
+        ("queued", {}, 0),
+        ("queued", {"losses": 1, "interruptions": 1}, 2),
+        ("running", {}, 1),
+        ("succeeded", {"losses": 2}, 3),
+        ("failed", {"failures": 1}, 1),
+        ("cancelled", {}, 0),
+    ],
+)
+def test_how_often_its_function_was_started(state, counters, executions):
+    assert Run(state=state, **counters).executions == executions
+
+
+@pytest.mark.parametrize("code", ["of_a_newer_release", "{0}", "{", "{by.__class__}"])
+def test_an_unknown_reason_is_told_as_it_is(code):
+    assert Run(reason_code=code).reason == code
+
+
+def test_the_public_reason_says_nothing_that_a_function_met():
+    run = Run(reason_code="function_raised", reason_json='{"error_class": "ValueError", "message": "S3CR3T"}')
+    assert run.reason == "The function raised ValueError: S3CR3T"
+    assert run.public_reason == "The function raised ValueError."
+    for code in ("wrong_arguments", "result_not_stored"):
+        assert "S3CR3T" not in Run(reason_code=code, reason_json='{"message": "S3CR3T"}').public_reason
+    assert Run(reason_code="cancelled_by_request", reason_json='{"by": " by Ann"}').public_reason.endswith("by Ann.")

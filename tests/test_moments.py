@@ -25,8 +25,9 @@ def keep(moment, key="k"):
 
 def column(key="k"):
     with connection.cursor() as cursor:
-        cursor.execute("SELECT CAST(updated_at AS CHAR(40)) FROM jobs_sitestate WHERE key = %s", [key])
-        return cursor.fetchone()[0]
+        key_column = connection.ops.quote_name("key")
+        cursor.execute(f"SELECT CAST(updated_at AS CHAR(40)) FROM jobs_sitestate WHERE {key_column} = %s", [key])
+        return cursor.fetchone()[0].rstrip()  # PostgreSQL fills it up with spaces
 
 
 @pytest.fixture(params=[(True, "UTC"), (True, "America/New_York"), (False, "America/New_York")], ids=str, autouse=True)
@@ -55,6 +56,12 @@ def test_the_zone_of_the_connection_does_not_matter():
         assert connection.timezone is NEW_YORK
         assert keep(NOON) == NOON
     assert column() == "2027-06-01 12:30:15.123456"
+
+
+@pytest.mark.parametrize("day", [NOON.date(), "2027-06-01"])
+def test_a_day_is_no_moment(day):
+    with pytest.raises(ValidationError):
+        keep(day)
 
 
 def test_naive_is_refused():

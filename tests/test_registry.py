@@ -42,6 +42,78 @@ def test_what_it_is_called():
     assert repr(task) == "<TaskFunction tests.test_registry.plain>"
 
 
+def documented(day, rows: int = 5, dry_run: bool = False, note: str = ""):
+    """Recompute one day.
+
+    It takes a while, and
+    can be repeated.
+
+    Args:
+        day: the day, by the clock
+            of the shop
+        rows (int): how many at once
+        gone: nobody knows
+        note:
+
+    Returns:
+        nothing
+    """
+
+
+def test_what_its_docstring_says():
+    task = jobs.register(documented)
+    assert task.help == "Recompute one day."
+    assert task.description == "It takes a while, and\ncan be repeated."
+    assert task.parameter_helps == {
+        "day": "the day, by the clock\nof the shop", "rows": "how many at once", "gone": "nobody knows",
+    }  # fmt: skip
+
+
+STYLES = {
+    "reStructuredText": "Recompute.\n\n:param rows: how many at once\n:returns: nothing",
+    "Google": "Recompute.\n\nArgs:\n    rows: how many at once",
+    "NumPy": "Recompute.\n\nParameters\n----------\nrows : int\n    how many at once",
+    "Epydoc": "Recompute.\n\n@param rows: how many at once",
+}
+
+
+@pytest.mark.parametrize("docstring", STYLES.values(), ids=STYLES)
+def test_parameters_are_explained_in_any_style(docstring):
+    def func(rows: int): ...
+
+    func.__doc__ = docstring
+    task = jobs.register(name="explained")(func)
+    assert (task.help, task.description) == ("Recompute.", "")
+    assert task.parameter_helps == {"rows": "how many at once"}
+
+
+@pytest.mark.parametrize(
+    "docstring",
+    [None, "", "   ", ":param", ":param x", "::    :param int x::::paramReturns:Raises-----Returns:@Example:"],
+)
+def test_a_docstring_that_cannot_be_read_says_nothing(docstring):
+    def func(rows: int): ...
+
+    func.__doc__ = docstring
+    task = jobs.register(name="explained")(func)
+    assert (task.description, task.parameter_helps) == ("", {})
+    assert task.form().as_p()
+
+
+def test_its_form():
+    task = jobs.register(documented)
+    form = task.form(stored={"day": "monday", "rows": 7, "old": 1})
+    assert list(form.fields) == ["day", "rows", "dry_run", "note"]
+    assert form.fields["rows"].help_text == "how many at once"
+    assert form.fields["rows"].initial == "7"
+    assert form.forgotten == ["old"]
+    sent = {"parameter-day": '"friday"', "parameter-rows": "5", "parameter-dry_run": "on", "parameter-note": ""}
+    bound = task.form(sent, stored={"rows": 7})
+    assert bound.is_valid()
+    assert bound.arguments == {"day": "friday", "rows": 5, "dry_run": True}
+    assert not task.form({}).is_valid()
+
+
 def test_options():
     task = jobs.register(
         name="sums.add", label="Sum", priority=-5, queue="slow", on_lost="fail", max_losses=1, unique_key="k"
@@ -110,7 +182,7 @@ def test_a_task_function_cannot_be_registered_again():
 
 
 NOT_BUILT = """
-max_attempts backoff retry_on give_up_on timeout start_deadline limit_key limit rate executor retention
+max_attempts backoff retry_on give_up_on timeout limit_key limit rate executor retention
 """
 
 

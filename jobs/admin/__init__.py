@@ -2,7 +2,9 @@
 
 from jobs.admin.audit import AuditEntryAdmin
 from jobs.admin.job import JobAdmin
+from jobs.admin.queue import QueueAdmin
 from jobs.admin.run import RunAdmin
+from jobs.admin.schedule import ScheduleAdmin
 from jobs.admin.worker import WorkerAdmin
 
-__all__ = ["AuditEntryAdmin", "JobAdmin", "RunAdmin", "WorkerAdmin"]
+__all__ = ["AuditEntryAdmin", "JobAdmin", "QueueAdmin", "RunAdmin", "ScheduleAdmin", "WorkerAdmin"]

@@ -1,8 +1,12 @@
-"""What the admin pages of history share."""
+"""What the admin pages of the app share."""
 
 import json
+from collections.abc import Callable
+from datetime import datetime
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.utils import timezone
 from django.utils.functional import cached_property
@@ -22,21 +26,37 @@ class CappedPaginator(Paginator):
         return self.object_list[:MOST_COUNTED].count()
 
 
-class GuardedAdmin(admin.ModelAdmin):
-    """What a page hides cannot be guessed through the filters of its address either."""
+class AnnotatedList(ChangeList):
+    """A list page whose admin looks up more about the rows of the page, all at once: see `annotate_page`."""
 
+    def get_results(self, request):
+        super().get_results(request)
+        self.result_list = list(self.result_list)
+        self.model_admin.annotate_page(request, self.result_list)
+
+
+class GuardedAdmin(admin.ModelAdmin):
+    """Hand-made requests come no further than the pages: what is not offered is refused, what is hidden stays so."""
+
+    class Media:
+        css = {"all": ("jobs/admin.css",)}
+        js = ("jobs/forms.js",)
+
+    # They cannot be guessed through the filters of an address either.
     hidden_columns = ("arguments_json", "result_json", "options_json", "reason_json", "details_json")
 
     def lookup_allowed(self, lookup, value, request):
         column = lookup.partition("__")[0]
         return column not in self.hidden_columns and super().lookup_allowed(lookup, value, request)
 
+    def changelist_view(self, request, extra_context=None):
+        if set(request.POST.getlist("action")) - {"", *self.get_actions(request)}:
+            raise PermissionDenied
+        return super().changelist_view(request, extra_context)
+
 
 class HistoryAdmin(GuardedAdmin):
     """Rows that tell what happened: nobody adds, edits or deletes them here."""
-
-    class Media:
-        css = {"all": ("jobs/admin.css",)}
 
     paginator = CappedPaginator
     show_full_result_count = False
@@ -53,16 +73,17 @@ class HistoryAdmin(GuardedAdmin):
         return False
 
 
-def moment(field: str, description: str):
-    """A column that shows a time to the second, in the site's current time zone."""
+def _in_current_zone(value: datetime, row) -> str:
+    return timezone.localtime(value).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def moment(field: str, description: str, text: Callable[[datetime, object], str] = _in_current_zone):
+    """A column that shows a time as `text(value, row)` writes it; else to the second, in the current time zone."""
 
     @admin.display(description=description, ordering=field)
     def shown(self, row):
         value = getattr(row, field)
-        if value is None:
-            return "-"
-        text = timezone.localtime(value).strftime("%Y-%m-%d %H:%M:%S")
-        return format_html('<span class="jobs-moment">{}</span>', text)
+        return "-" if value is None else format_html('<span class="jobs-moment">{}</span>', text(value, row))
 
     return shown
 

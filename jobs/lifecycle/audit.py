@@ -1,8 +1,10 @@
 """Who did what. A worker's own moves are told by Run and Attempt; here stand people's actions."""
 
 import json
+from collections.abc import Sequence
 
 from jobs.core import clock
+from jobs.core.texts import visible
 from jobs.lifecycle.database import alias
 from jobs.models import AuditEntry
 
@@ -21,6 +23,13 @@ def record(verb: str, target, *, actor, note: str, **details) -> None:
     record_many(verb, [target], actor=actor, note=note, **details)
 
 
+def record_change(target, fields: Sequence[str], parameters: Sequence[str], *, actor, note: str) -> None:
+    """The same for a change, with the names of what was changed; nothing for one that changed nothing."""
+    changed = {what: list(names) for what, names in (("fields", fields), ("parameters", parameters)) if names}
+    if changed:
+        record("change", target, actor=actor, note=note, **changed)
+
+
 def record_many(verb: str, targets, *, actor, note: str, **details) -> None:
     if actor is None:
         return
@@ -35,7 +44,7 @@ def record_many(verb: str, targets, *, actor, note: str, **details) -> None:
             object_type=target._meta.model_name,
             object_id=str(target.pk),
             object_name=str(target)[:255],
-            note=note or None,
+            note=visible(note) or None,
             details_json=_details(details),
         )
         for target in targets

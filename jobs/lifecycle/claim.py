@@ -1,25 +1,27 @@
 """Taking runs: the best ones of all served queues, in exact order, each by one worker."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from jobs.lifecycle.database import db_time, is_state, placeholders, skip_locked
+from jobs.lifecycle.best import best_waiting
+from jobs.lifecycle.database import by_claim_index, by_id, db_time, is_state, placeholders, skip_locked
+from jobs.lifecycle.free import take_free
+from jobs.lifecycle.notify import ANYBODY, notify
 
-# All of this is read inside the claim's index range; nothing is filtered after a LIMIT.
-_BEST_OF_QUEUE = (
-    "SELECT order_key, id FROM jobs_run WHERE state = 'queued' AND queue = %s ORDER BY order_key, id LIMIT %s"
-)
-_BEST_AFTER_QUEUE = (
-    "SELECT queue, order_key, id FROM jobs_run WHERE state = 'queued' AND queue > %s "
-    "ORDER BY queue, order_key, id LIMIT %s"
-)
 _COLUMNS = "id, task, arguments_json, order_key, claim_no, failures, losses, interruptions, snoozes"
-_LOCK = f"SELECT {_COLUMNS} FROM jobs_run WHERE id IN ({{ids}}) AND {is_state('queued')}"
-_TAKE = (
-    "UPDATE jobs_run SET state = 'running', worker_id = %s, claim_no = claim_no + 1, started_at = %s, "
-    "reason_code = '', reason_json = NULL WHERE id IN ({ids})"
+_LOCK = f"SELECT {_COLUMNS} FROM {{runs}} WHERE id IN ({{ids}}) AND {is_state('queued')}"
+_CLAIMED = (
+    "state = 'running', worker_id = %s, claim_no = claim_no + 1, started_at = %s, reason_code = '', reason_json = NULL"
 )
+_TAKE = f"UPDATE {{runs}} SET {_CLAIMED} WHERE id IN ({{ids}})"
+# PostgreSQL does both in one statement, which saves a round trip.
+_LOCK_AND_TAKE = (
+    f"WITH free AS MATERIALIZED (SELECT id AS free_id FROM jobs_run WHERE id IN ({{ids}}) AND {is_state('queued')} "
+    f"FOR UPDATE SKIP LOCKED) UPDATE jobs_run SET {_CLAIMED} FROM free WHERE id = free_id RETURNING {_COLUMNS}"
+)
+
+_ASKED = "SELECT id FROM {runs} WHERE state = 'running' AND worker_id = %s AND cancel_requested_at IS NOT NULL"
 
 
 @dataclass(slots=True)
@@ -47,41 +49,6 @@ class ClaimedRun:
         return self.failures + self.losses + self.interruptions + self.snoozes + 1
 
 
-def best_waiting(
-    connection, limit: int, queues: Sequence[str] | None, paused: Collection[str] = ()
-) -> list[tuple[int, int]]:
-    """(order_key, id) of the `limit` most urgent queued runs, best first, over the served queues that are not paused.
-
-    `queues` None means all. Reads at most `limit` index entries of each queue, however many rows there are.
-    """
-    with connection.cursor() as cursor:
-        if queues is None:
-            found = _scan_all_queues(cursor, limit, paused)
-        else:
-            found = []
-            for queue in queues:
-                if queue not in paused:
-                    cursor.execute(_BEST_OF_QUEUE, (queue, limit))
-                    found += cursor.fetchall()
-    return sorted(found)[:limit]
-
-
-def _scan_all_queues(cursor, limit: int, paused: Collection[str]) -> list[tuple[int, int]]:
-    """Walk the claim index queue by queue. A page that ends inside its second or a later queue is cut at that queue."""
-    found, after = [], ""
-    while True:
-        cursor.execute(_BEST_AFTER_QUEUE, (after, limit))
-        page = cursor.fetchall()
-        is_last_page = len(page) < limit
-        if page and not is_last_page and page[0][0] != page[-1][0]:
-            cut = page[-1][0]
-            page = [row for row in page if row[0] != cut]
-        found += [(key, run_id) for queue, key, run_id in page if queue not in paused]
-        if is_last_page:
-            return found
-        after = page[-1][0]
-
-
 def claim(
     connection,
     *,
@@ -92,29 +59,32 @@ def claim(
     paused: Collection[str] = (),
 ) -> list[ClaimedRun]:
     """Make the `limit` most urgent queued runs the worker's own and return them, best first. Needs a transaction."""
-    claimed: list[ClaimedRun] = []
-    seen: set[int] = set()
-    while len(claimed) < limit:
-        short = limit - len(claimed)
-        best = best_waiting(connection, short + len(seen), queues, paused)
-        wanted = [run_id for _, run_id in best if run_id not in seen][:short]
-        claimed += _take(connection, wanted, worker_id, now)
-        seen.update(wanted)
-        if len(wanted) < short or len(claimed) == limit:
-            break  # there are no more; else some were locked by others, and the next best are tried
-    claimed.sort(key=lambda run: (run.order_key, run.id))
-    return claimed
+    claimed = take_free(
+        limit,
+        lambda count: [run_id for _, run_id in best_waiting(connection, count, queues, paused)],
+        lambda run_ids: _take(connection, run_ids, worker_id, now),
+    )
+    return _in_order(claimed)
+
+
+def _in_order(runs: Iterable[ClaimedRun]) -> list[ClaimedRun]:
+    return sorted(runs, key=lambda run: (run.order_key, run.id))
 
 
 def _take(connection, run_ids: list[int], worker_id: int, now: datetime) -> list[ClaimedRun]:
     if not run_ids:
         return []
+    ids, values = placeholders(len(run_ids)), (worker_id, db_time(connection, now))
     with connection.cursor() as cursor:
-        cursor.execute(_LOCK.format(ids=placeholders(len(run_ids))) + skip_locked(connection), run_ids)
+        if connection.vendor == "postgresql":
+            cursor.execute(_LOCK_AND_TAKE.format(ids=ids), (*run_ids, *values))
+            return [ClaimedRun(*row, worker_id) for row in cursor.fetchall()]
+        table = by_id(connection)
+        cursor.execute(_LOCK.format(runs=table, ids=ids) + skip_locked(connection), run_ids)
         runs = [ClaimedRun(*row, worker_id) for row in cursor.fetchall()]
         if runs:
             locked = [run.id for run in runs]
-            cursor.execute(_TAKE.format(ids=placeholders(len(locked))), (worker_id, db_time(connection, now), *locked))
+            cursor.execute(_TAKE.format(runs=table, ids=placeholders(len(locked))), (*values, *locked))
     for run in runs:
         run.claim_no += 1  # as the UPDATE has just done in the row
     return runs
@@ -123,16 +93,28 @@ def _take(connection, run_ids: list[int], worker_id: int, now: datetime) -> list
 def owned_by(connection, worker_id: int) -> list[ClaimedRun]:
     """The runs that the database says this worker owns: the truth after a commit whose answer was lost."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT {_COLUMNS} FROM jobs_run WHERE state = 'running' AND worker_id = %s ORDER BY order_key, id",
-            (worker_id,),
-        )
-        return [ClaimedRun(*row, worker_id) for row in cursor.fetchall()]
+        table = by_claim_index(connection)
+        cursor.execute(f"SELECT {_COLUMNS} FROM {table} WHERE state = 'running' AND worker_id = %s", (worker_id,))
+        return _in_order(ClaimedRun(*row, worker_id) for row in cursor.fetchall())
+
+
+def asked_to_end(connection, worker_id: int) -> set[int]:
+    """Those of the runs that a worker executes that somebody has asked to end."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ASKED.format(runs=by_claim_index(connection)), (worker_id,))
+        return {row[0] for row in cursor.fetchall()}
+
+
+def running(connection) -> dict[int, int | None]:
+    """Who owns each running run: worker by run. They are few, whatever the history's size."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT id, worker_id FROM {by_claim_index(connection)} WHERE state = 'running'")
+        return dict(cursor.fetchall())
 
 
 _RELEASE = (
     "UPDATE jobs_run SET state = 'queued', worker_id = NULL, started_at = NULL "
-    "WHERE id = %s AND state = 'running' AND worker_id = %s AND claim_no = %s"
+    f"WHERE id = %s AND {is_state('running')} AND worker_id = %s AND claim_no = %s"
 )
 
 
@@ -141,3 +123,5 @@ def release(connection, runs: Collection[ClaimedRun]) -> None:
     with connection.cursor() as cursor:
         for run in runs:
             cursor.execute(_RELEASE, (run.id, run.worker_id, run.claim_no))
+            if cursor.rowcount:
+                notify(connection, ANYBODY)

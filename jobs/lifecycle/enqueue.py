@@ -3,26 +3,30 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from jobs.conf import get_settings
-from jobs.core import clock, wake
+from jobs.core import clock
 from jobs.core.order import order_key
 from jobs.core.states import State
 from jobs.errors import JobsError, ParameterError
 from jobs.lifecycle import audit
 from jobs.lifecycle.database import alias, connection
 from jobs.lifecycle.insert import insert, insert_many
+from jobs.lifecycle.notify import wake_on_commit
 from jobs.models import Job, Run
-from jobs.options import Options, check_options
+from jobs.options import LONGEST_DEADLINE, USING_OPTIONS, Options, check_options
 from jobs.parameters import dumps
 from jobs.registry import TaskFunction, registry
 
 _MICROSECOND = timedelta(microseconds=1)
 _UNIQUE_TRIES = 5
+_SHARED = "SELECT * FROM jobs_run WHERE unique_hash = %s LOCK IN SHARE MODE"
 
 
 class JobDisabled(JobsError):
@@ -58,25 +62,37 @@ def enqueue_many(
         ]
         insert_many(connection(), runs)
         audit.record_many("enqueue", runs, actor=actor, note=note)
-        _wake_on_commit()
+        if runs:
+            wake_on_commit(connection(), options.queue)
         return runs
 
 
-def enqueue_job(job: Job, *, actor=None, note: str = "", arguments: dict | None = None) -> Run:
-    """Store a run of a stored definition, with its options, and return it.
+def enqueue_job(
+    job: Job, *, arguments: dict | None = None, options: dict | None = None, actor=None, note: str = ""
+) -> Run:
+    """Store a run of a stored definition and return it.
 
-    `arguments` (values by name) replace the stored ones of the same name. Raises NotRegistered when this process does
-    not know the job's function, ParameterError when the parameters do not fit it, JobDisabled when the job is disabled.
+    `arguments` (values by name) come in the place of all its stored parameters, `options` (as of `using`) in the place
+    of its options of the same name. Raises NotRegistered when this process does not know the job's function,
+    ParameterError when the parameters do not fit it, JobDisabled when the job is disabled, TypeError or ValueError for
+    an unknown option or a bad value.
     """
-    if not job.is_enabled:
-        raise JobDisabled(f"The job {job.name!r} is disabled. Enable it before you run it.")
+    check_enabled(job)
+    check_options(options or {}, allowed=USING_OPTIONS)
     task = registry.get(job.task)
-    given = task.signature.bind((), {**_stored_arguments(job), **(arguments or {})})
+    given = task.signature.bind((), _stored_arguments(job) if arguments is None else arguments)
+    chosen = replace(job_options(job, task.options), **(options or {}))
     origin = {"job_id": job.pk, "job_name": job.name, **submitted_by(actor)}
     with transaction.atomic(using=alias()):
-        run = enqueue(task, given, job_options(job, task.options), **origin)
+        run = enqueue(task, given, chosen, **origin)
         audit.record("run", job, actor=actor, note=note, run=run.pk)
     return run
+
+
+def check_enabled(job: Job) -> None:
+    """Raise JobDisabled if nothing of this job may be started."""
+    if not job.is_enabled:
+        raise JobDisabled(f"The job {job.name!r} is disabled. Enable it before you run it.")
 
 
 def _stored_arguments(job: Job) -> dict:
@@ -101,13 +117,26 @@ def job_options(job: Job, defaults: Options) -> Options:
         on_lost=job.on_lost or defaults.on_lost,
         max_losses=job.max_losses or defaults.max_losses,
         unique_key=job.unique_key or defaults.unique_key,
+        start_deadline=defaults.start_deadline if job.start_deadline_seconds is None else _start_deadline(job),
     )
+
+
+def _start_deadline(job: Job) -> timedelta:
+    try:
+        deadline = timedelta(seconds=job.start_deadline_seconds)
+        check_options({"start_deadline": deadline}, allowed=("start_deadline",))
+    except (ValueError, OverflowError):
+        expected = f"above 0 seconds, at most {LONGEST_DEADLINE.days} days"
+        got = job.start_deadline_seconds
+        raise ValueError(f"The start_deadline of the job {job.name!r} must be {expected}, got {got} seconds.") from None
+    return deadline
 
 
 def store(run: Run) -> Run:
     """Insert a prepared run and wake the dispatcher at commit; see `enqueue` for `unique_key`."""
-    run = insert_unique(run) if run.unique_hash else _insert(run)
-    _wake_on_commit()
+    run = insert_new(run)
+    if run.is_new:
+        wake_on_commit(connection(), run.queue)
     return run
 
 
@@ -116,8 +145,15 @@ def _insert(run: Run) -> Run:
     return run
 
 
+def insert_new(run: Run) -> Run:
+    """Insert a prepared run and return it, or the unfinished run that holds its unique key."""
+    return insert_unique(run) if run.unique_hash else _insert(run)
+
+
 def insert_unique(run: Run) -> Run:
     """The INSERT decides who is first; the savepoint keeps the caller's transaction alive when it is somebody else."""
+    if connection().vendor == "mysql" and (holder := _unfinished(run.unique_hash).first()) is not None:
+        return holder  # an INSERT that meets it would lock it until the caller commits, and nobody could finish it
     for tries_left in reversed(range(_UNIQUE_TRIES)):
         try:
             with transaction.atomic(using=alias()):
@@ -131,15 +167,18 @@ def insert_unique(run: Run) -> Run:
 
 
 def _holder(unique_hash: str) -> Run | None:
+    unfinished = _unfinished(unique_hash)
     with transaction.atomic(using=alias()):
-        unfinished = Run.objects.using(alias()).filter(unique_hash=unique_hash)
-        if connection().vendor == "mysql":  # a plain read would show what an older snapshot holds
-            unfinished = unfinished.select_for_update()
-        return unfinished.first()
+        holder = unfinished.first()
+        if holder is None and connection().vendor == "mysql":
+            # It is younger than the caller's view of the data (REPEATABLE READ): only a lock shows it, the same kind of
+            # lock that the INSERT has left there. Two who had that one and asked for more would block each other.
+            holder = next(iter(Run.objects.using(alias()).raw(_SHARED, [unique_hash])), None)
+    return holder
 
 
-def _wake_on_commit() -> None:
-    transaction.on_commit(wake.wake, using=alias(), robust=True)
+def _unfinished(unique_hash: str) -> QuerySet:
+    return Run.objects.using(alias()).filter(unique_hash=unique_hash)
 
 
 def new_run(task_name: str, arguments_json: str, options: Options, now: datetime, *, place: int = 0, **origin) -> Run:
@@ -160,12 +199,24 @@ def new_run(task_name: str, arguments_json: str, options: Options, now: datetime
         order_key=order_key(options.priority, ready_at, get_settings().ageing),
         enqueued_at=now,
         due_at=due_at,
+        start_deadline_at=_deadline(options, due_at or now),
         on_lost=str(options.on_lost),
         max_losses=options.max_losses,
         unique_key=options.unique_key or "",
         unique_hash=unique_hash(task_name, options.unique_key),
         **origin,
     )
+
+
+def _deadline(options: Options, due_at: datetime) -> datetime | None:
+    if options.start_deadline is None:
+        return None
+    try:
+        return due_at + options.start_deadline
+    except OverflowError:
+        raise ValueError(
+            f"start_deadline must end before the year 10000, got {options.start_deadline} after {due_at.isoformat()}."
+        ) from None
 
 
 def due(run_after: datetime | timedelta | None, now: datetime) -> datetime | None:

@@ -1,93 +1,103 @@
 """Writing how executions ended. Every write is fenced: it changes the row only while this claim still owns it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from django.db import transaction
 
 from jobs.core.log import Log
-from jobs.lifecycle.database import REFUSALS, db_time
+from jobs.lifecycle.ends import ROWS, write_ends
+from jobs.lifecycle.faults import is_lock_timeout, is_refusal, told
 from jobs.lifecycle.outcome import Failure, Outcome
 from jobs.lifecycle.workers import name_of
 from jobs.models import Attempt
 
 logger = Log("jobs")
 
-FENCE = "id = %s AND state = 'running' AND worker_id = %s AND claim_no = %s"
 
-_FINISH = (
-    "UPDATE jobs_run SET state = %s, reason_code = %s, reason_json = %s, result_json = %s, started_at = %s, "
-    f"finished_at = %s, failures = failures + %s, unique_hash = NULL WHERE {FENCE}"
-)
+@dataclass(slots=True)
+class Finished:
+    """Which outcomes were stored, and which wait because somebody else has locked their rows. The rest is dropped."""
+
+    stored: list[Outcome] = field(default_factory=list)
+    locked: list[Outcome] = field(default_factory=list)
 
 
-def finish(connection, outcomes: Sequence[Outcome], *, one_by_one: bool = False) -> list[Outcome]:
-    """Write outcomes and return those that were stored. Needs a transaction.
+def finish(connection, outcomes: Sequence[Outcome], *, one_by_one: bool = False) -> Finished:
+    """Write outcomes and tell which were stored. Needs a transaction.
 
-    An outcome whose run is no longer owned under its claim is logged and dropped. `one_by_one` is the way after a data
-    error: each outcome in a savepoint, and one that still fails is stored without what the database refused.
+    An outcome whose run is no longer owned under its claim is logged and dropped. `one_by_one` is the way after an
+    error that one row has caused: each outcome in a savepoint, one that still fails is stored without what the database
+    refused, and one whose row is locked is left for later.
     """
-    write = _write_alone if one_by_one else _write
-    stored = []
-    with connection.cursor() as cursor:
+    finished = Finished()
+    if one_by_one:
         for outcome in outcomes:
-            is_written = write(connection, cursor, outcome)
-            if is_written:
-                stored.append(outcome)
-            elif is_written is False:
-                logger.warning("run %s is no longer this worker's (claim %s): its outcome %s is dropped",
-                               outcome.run.id, outcome.run.claim_no, outcome.state)  # fmt: skip
+            _write_alone(connection, outcome, finished)
+    else:
+        finished.stored = _write(connection, outcomes)
+    return finished
+
+
+def _write(connection, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    first = {outcome.run.key: outcome for outcome in reversed(outcomes)}  # of two for one claim the first one counts
+    owned = write_ends(connection, list(reversed(first.values())))
+    stored, dropped = [], []
+    for outcome in outcomes:
+        is_stored = outcome.run.key in owned and first[outcome.run.key] is outcome
+        (stored if is_stored else dropped).append(outcome)
+    for outcome in dropped:
+        logger.warning("run %s is no longer this worker's (claim %s): its outcome %s is dropped",
+                       outcome.run.id, outcome.run.claim_no, outcome.state)  # fmt: skip
+    _record_failures(connection, [outcome for outcome in stored if outcome.failure is not None])
     return stored
 
 
-def _write(connection, cursor, outcome: Outcome) -> bool:
-    run = outcome.run
-    cursor.execute(
-        _FINISH,
-        (
-            outcome.state.value,
-            outcome.reason.value,
-            outcome.reason_json,
-            outcome.result_json,
-            db_time(connection, outcome.started_at),
-            db_time(connection, outcome.ended_at),
-            0 if outcome.failure is None else 1,
-            run.id,
-            run.worker_id,
-            run.claim_no,
-        ),
-    )
-    if cursor.rowcount != 1:
-        return False
-    if outcome.failure is not None:
-        _attempt(connection, outcome)
-    return True
+def _write_alone(connection, outcome: Outcome, finished: Finished) -> None:
+    try:
+        finished.stored += _write_in_savepoint(connection, outcome)
+    except Exception as error:
+        if is_lock_timeout(error):
+            finished.locked.append(outcome)
+        elif is_refusal(error):
+            logger.error("the outcome of run %s could not be stored whole (%s)", outcome.run.id, told(error))
+            _write_bare(connection, outcome, finished, type(error).__name__)
+        else:
+            raise
 
 
-def _write_alone(connection, cursor, outcome: Outcome) -> bool | None:
-    """As `_write`; None if the database refuses even the bare end of the run."""
+def _write_bare(connection, outcome: Outcome, finished: Finished, problem: str) -> None:
+    """Store the end without what the database may have refused."""
+    outcome.without_result(f"the database refused it ({problem})")
+    outcome.failure = outcome.failure and Failure(outcome.failure.error_class, "")
     try:
-        return _write_in_savepoint(connection, cursor, outcome)
-    except REFUSALS as error:
-        logger.exception("the outcome of run %s could not be stored whole", outcome.run.id)
-        outcome.without_result(f"the database refused it ({type(error).__name__})")
-        outcome.failure = outcome.failure and Failure(outcome.failure.error_class, "")
-    try:
-        return _write_in_savepoint(connection, cursor, outcome)
-    except REFUSALS:
-        logger.exception(
-            "the end of run %s cannot be stored: it shows as running until its worker ends", outcome.run.id
+        finished.stored += _write_in_savepoint(connection, outcome)
+    except Exception as error:
+        if not is_refusal(error):
+            raise
+        logger.error(
+            "the end of run %s cannot be stored (%s): it shows as running until its worker ends",
+            outcome.run.id,
+            told(error),
         )
-        return None
 
 
-def _write_in_savepoint(connection, cursor, outcome: Outcome) -> bool:
+def _write_in_savepoint(connection, outcome: Outcome) -> list[Outcome]:
     with transaction.atomic(using=connection.alias):
-        return _write(connection, cursor, outcome)
+        return _write(connection, [outcome])
 
 
-def _attempt(connection, outcome: Outcome) -> None:
+def _record_failures(connection, outcomes: Sequence[Outcome]) -> None:
+    if not outcomes:
+        return
+    worker_name = name_of(connection, outcomes[0].run.worker_id)
+    attempts = [_attempt(outcome, worker_name) for outcome in outcomes]
+    Attempt.objects.using(connection.alias).bulk_create(attempts, batch_size=ROWS)
+
+
+def _attempt(outcome: Outcome, worker_name: str) -> Attempt:
     run, failure = outcome.run, outcome.failure
-    Attempt.objects.using(connection.alias).create(
+    return Attempt(
         run_id=run.id,
         number=run.attempt,
         outcome=Attempt.Outcome.FAILED,
@@ -95,7 +105,7 @@ def _attempt(connection, outcome: Outcome) -> None:
         message=failure.message,
         traceback=failure.traceback,
         worker_id=run.worker_id,
-        worker_name=name_of(connection, run.worker_id),
+        worker_name=worker_name,
         started_at=outcome.started_at,
         ended_at=outcome.ended_at,
     )

@@ -14,54 +14,67 @@ COLUMNS = (
     "rerun_of_id", "submitted_by_key", "submitted_by_name",
 )  # fmt: skip
 
+# Only runs of a schedule, and those with a start deadline, fill these.
+RARE_COLUMNS = ("start_deadline_at", "reason_code", "schedule_id", "slot", "options_json")
+
 ROWS_A_STATEMENT = 500
 
-_values_of = attrgetter(*COLUMNS)
+
+class _Shape:
+    """An INSERT that names these columns."""
+
+    def __init__(self, columns: tuple[str, ...]):
+        fields = {field.attname: field for field in Run._meta.concrete_fields}
+        self.width = len(columns)
+        self.row = f"({placeholders(self.width)})"
+        self.insert = f"INSERT INTO jobs_run ({', '.join(columns)}) VALUES "
+        self._values_of = attrgetter(*columns)
+        self._times = [i for i, column in enumerate(columns) if isinstance(fields[column], UTCDateTimeField)]
+
+    def parameters(self, connection, run: Run) -> list:
+        values = list(self._values_of(run))
+        for position in self._times:
+            values[position] = db_time(connection, values[position])
+        return values
 
 
 @cache
-def _time_positions() -> tuple[int, ...]:
-    fields = {field.attname: field for field in Run._meta.concrete_fields}
-    return tuple(i for i, column in enumerate(COLUMNS) if isinstance(fields[column], UTCDateTimeField))
+def _shape(has_rare_values: bool) -> _Shape:
+    return _Shape(COLUMNS + RARE_COLUMNS if has_rare_values else COLUMNS)
 
 
-def _parameters(connection, run: Run) -> list:
-    values = list(_values_of(run))
-    for position in _time_positions():
-        values[position] = db_time(connection, values[position])
-    return values
-
-
-_ROW = f"({placeholders(len(COLUMNS))})"
-_INSERT = f"INSERT INTO jobs_run ({', '.join(COLUMNS)}) VALUES "
+def _shape_of(runs: Sequence[Run]) -> _Shape:
+    return _shape(any(run.start_deadline_at is not None or run.schedule_id is not None for run in runs))
 
 
 def insert(connection, run: Run) -> None:
     """Store one run and give it its id."""
+    shape = _shape_of([run])
+    statement, values = shape.insert + shape.row, shape.parameters(connection, run)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":  # the only one whose driver reports no last id
-            cursor.execute(f"{_INSERT}{_ROW} RETURNING id", _parameters(connection, run))
+            cursor.execute(f"{statement} RETURNING id", values)
             run.pk = cursor.fetchone()[0]
         else:
-            cursor.execute(_INSERT + _ROW, _parameters(connection, run))
+            cursor.execute(statement, values)
             run.pk = cursor.lastrowid
     _mark_stored(connection, run)
 
 
 def insert_many(connection, runs: Sequence[Run]) -> None:
     """Store runs, whose order keys differ, in a few statements, and give them their ids. Needs a transaction."""
-    size = ROWS_A_STATEMENT
+    shape, size = _shape_of(runs), ROWS_A_STATEMENT
     if connection.features.max_query_params:
-        size = min(size, connection.features.max_query_params // len(COLUMNS))
+        size = min(size, connection.features.max_query_params // shape.width)
     with connection.cursor() as cursor:
         for start in range(0, len(runs), size):
-            _insert_chunk(connection, cursor, runs[start : start + size])
+            _insert_chunk(connection, cursor, shape, runs[start : start + size])
 
 
-def _insert_chunk(connection, cursor, runs: Sequence[Run]) -> None:
-    values = [value for run in runs for value in _parameters(connection, run)]
-    rows = ", ".join([_ROW] * len(runs))
-    cursor.execute(f"{_INSERT}{rows} RETURNING order_key, id", values)
+def _insert_chunk(connection, cursor, shape: _Shape, runs: Sequence[Run]) -> None:
+    values = [value for run in runs for value in shape.parameters(connection, run)]
+    rows = ", ".join([shape.row] * len(runs))
+    cursor.execute(f"{shape.insert}{rows} RETURNING order_key, id", values)
     ids = dict(cursor.fetchall())  # no database promises the order of RETURNING
     for run in runs:
         run.pk = ids[run.order_key]

@@ -1,32 +1,38 @@
 """Making runs ready whose time has come."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 
-from jobs.lifecycle.database import db_time, is_state, placeholders, skip_locked
+from jobs.lifecycle.database import by_id, hidden, is_state, placeholders, skip_locked
+from jobs.lifecycle.free import due_by, take_free
+from jobs.lifecycle.notify import ANYBODY, notify
 
 BATCH = 500
 
-_DUE = "SELECT id FROM jobs_run WHERE state = 'scheduled' AND due_at <= %s ORDER BY due_at LIMIT %s"
-_PROMOTE = f"UPDATE jobs_run SET state = 'queued' WHERE id IN ({{ids}}) AND {is_state('scheduled')}"
-_NEXT_DUE = "SELECT due_at FROM jobs_run WHERE state = 'scheduled' AND due_at IS NOT NULL ORDER BY due_at LIMIT 1"
+_DUE = f"SELECT id FROM jobs_run WHERE state = {hidden('scheduled')} AND due_at <= %s ORDER BY due_at LIMIT %s"
+_LOCK = f"SELECT id FROM {{runs}} WHERE id IN ({{ids}}) AND {is_state('scheduled')}"
+_PROMOTE = f"UPDATE {{runs}} SET state = 'queued' WHERE id IN ({{ids}}) AND {is_state('scheduled')}"
+NEXT_DUE = (
+    f"SELECT due_at AS moment FROM jobs_run WHERE state = {hidden('scheduled')} AND due_at IS NOT NULL "
+    "ORDER BY due_at LIMIT 1"
+)
 
 
 def promote(connection, now: datetime) -> int:
-    """Move up to 500 due runs from scheduled to queued, where they keep their order key. Needs a transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute(_DUE + skip_locked(connection), (db_time(connection, now), BATCH))
-        ids = [row[0] for row in cursor.fetchall()]
-        if ids:
-            cursor.execute(_PROMOTE.format(ids=placeholders(len(ids))), ids)
-    return len(ids)
+    """Move up to BATCH due runs from scheduled to queued, where they keep their order key. Needs a transaction.
 
-
-def next_due_at(connection) -> datetime | None:
-    """When the next scheduled run is due; None if there is none."""
+    Returns how many it were: BATCH means that there may be more, among them the most urgent one.
+    """
+    runs = by_id(connection)
     with connection.cursor() as cursor:
-        cursor.execute(_NEXT_DUE)
-        row = cursor.fetchone()
-    if row is None:
-        return None
-    due = datetime.fromisoformat(row[0]) if isinstance(row[0], str) else row[0]  # SQLite stores text
-    return due.replace(tzinfo=UTC)
+
+        def make_ready(run_ids: list[int]) -> list[int]:
+            if not run_ids:
+                return []
+            cursor.execute(_LOCK.format(runs=runs, ids=placeholders(len(run_ids))) + skip_locked(connection), run_ids)
+            free = [row[0] for row in cursor.fetchall()]
+            if free:
+                cursor.execute(_PROMOTE.format(runs=runs, ids=placeholders(len(free))), free)
+                notify(connection, ANYBODY)
+            return free
+
+        return len(take_free(BATCH, due_by(connection, _DUE, now), make_ready))

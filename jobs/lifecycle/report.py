@@ -9,8 +9,9 @@ from django.db import transaction
 from jobs.core.log import Log
 from jobs.core.texts import line, visible
 from jobs.lifecycle.claim import ClaimedRun
-from jobs.lifecycle.database import REFUSALS, db_time, is_state, placeholders
-from jobs.lifecycle.finish import FENCE
+from jobs.lifecycle.database import db_time, is_state, placeholders
+from jobs.lifecycle.ends import FENCE
+from jobs.lifecycle.faults import is_refusal, told
 
 logger = Log("jobs")
 
@@ -66,8 +67,10 @@ def _write_alone(connection, cursor, report: Report, at) -> None:
     try:
         with transaction.atomic(using=connection.alias):
             _write(connection, cursor, report, at)
-    except REFUSALS:
-        logger.exception("what run %s told could not be stored and is dropped", report.run.id)
+    except Exception as error:
+        if not is_refusal(error):
+            raise
+        logger.error("what run %s told could not be stored and is dropped (%s)", report.run.id, told(error))
 
 
 def _is_stored(cursor, report: Report) -> bool:

@@ -1,5 +1,8 @@
 """Repeating what has ended: always a new run, linked to the old one."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 from django.db import transaction
 
 from jobs.core import clock
@@ -8,25 +11,33 @@ from jobs.lifecycle import audit
 from jobs.lifecycle.database import alias
 from jobs.lifecycle.enqueue import new_run, store, submitted_by
 from jobs.models import Run
-from jobs.options import Options
+from jobs.options import USING_OPTIONS, Options, check_options
+from jobs.parameters import dumps
+from jobs.registry import registry
 
 
 class NotFinished(JobsError):
     """Only a run that has ended can be run again."""
 
 
-def run_again(run: Run, *, actor=None, note: str = "") -> Run:
+def run_again(
+    run: Run, *, arguments: dict | None = None, options: dict | None = None, actor=None, note: str = ""
+) -> Run:
     """Store a new run with the parameters and options of `run` and return it. The old one stays as it is.
 
-    Raises NotFinished while `run` (as the database has it now) is still to end.
+    `arguments` (values by name) come in the place of all the old parameters, `options` (as of `using`) in the place of
+    the old ones of the same name. Raises NotFinished while `run` (as the database has it now) is still to end; with
+    `arguments` ParameterError if they do not fit the function, NotRegistered if this process does not know it; with
+    `options` TypeError or ValueError for an unknown one or a bad value.
     """
+    check_options(options or {}, allowed=USING_OPTIONS)
     run.refresh_from_db(using=alias())
     if not run.is_finished:
         raise NotFinished(f"Run {run.pk} is still {run.state}: it can be run again once it has ended.")
     copy = new_run(
         run.task,
-        run.arguments_json,
-        _options_of(run),
+        run.arguments_json if arguments is None else _bound(run.task, arguments),
+        replace(options_of(run), **(options or {})),
         clock.now(),
         job_id=run.job_id,
         job_name=run.job_name,
@@ -40,11 +51,22 @@ def run_again(run: Run, *, actor=None, note: str = "") -> Run:
     return copy
 
 
-def _options_of(run: Run) -> Options:
+def _bound(task: str, arguments: dict) -> str:
+    return dumps(registry.get(task).signature.bind((), arguments))
+
+
+def options_of(run: Run) -> Options:
+    """The options that a run was stored with, and its repetitions get."""
     return Options(
         priority=run.priority,
         queue=run.queue,
         on_lost=run.on_lost,
         max_losses=run.max_losses,
         unique_key=run.unique_key or None,
+        start_deadline=_allowed_wait(run),
     )
+
+
+def _allowed_wait(run: Run) -> timedelta | None:
+    deadline, since = run.start_deadline_at, run.due_at or run.enqueued_at
+    return deadline - since if deadline is not None and deadline > since else None

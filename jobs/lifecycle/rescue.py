@@ -9,8 +9,10 @@ from django.db import transaction
 from jobs.core.log import Log
 from jobs.core.retry import loss_backoff
 from jobs.core.states import OnLost, Reason, State, check_move
-from jobs.lifecycle.claim import ClaimedRun
-from jobs.lifecycle.database import REFUSALS
+from jobs.lifecycle.claim import ClaimedRun, running
+from jobs.lifecycle.database import is_state, locked_by_others
+from jobs.lifecycle.faults import is_lock_timeout, is_refusal, told
+from jobs.lifecycle.notify import ANYBODY, notify
 from jobs.lifecycle.workers import name_of
 from jobs.models import Attempt, Run, Worker
 
@@ -26,42 +28,61 @@ def rescue(connection, dead: Collection[int], now: datetime) -> list[int]:
     """Declare workers dead and take their runs from them; returns the ids of the runs. Needs a transaction.
 
     Also takes the runs whose worker has no row at all. Each run stands in a savepoint of its own: one that cannot be
-    written is logged and tried again at the next look, and keeps none of the others.
+    written is logged and tried again at the next look, and keeps none of the others. So is one that somebody has
+    locked.
     """
-    Worker.objects.using(connection.alias).filter(pk__in=dead).update(state=Worker.State.DEAD, stopped_at=now)
+    _declare_dead(connection, dead, now)
     rescued = []
-    for run in _orphans(connection):
-        if _alone(connection, run, Attempt.Outcome.LOST, now):
+    orphans = _orphans(connection)
+    locked = locked_by_others(connection, [run.pk for run in orphans])
+    for run in orphans:
+        if run.pk not in locked and _alone(connection, run, Attempt.Outcome.LOST, now):
             rescued.append(run.pk)
     return rescued
 
 
+def _declare_dead(connection, dead: Collection[int], now: datetime) -> None:
+    """One that stands still in the middle of a transaction has its row locked until the server ends its session: it is
+    declared dead at a later look, and nobody waits for it."""
+    workers = Worker.objects.using(connection.alias).filter(pk__in=dead, state__in=Worker.PRESENT)
+    if connection.features.has_select_for_update:
+        free = [worker.pk for worker in workers.select_for_update(skip_locked=True)] if dead else []
+        workers = Worker.objects.using(connection.alias).filter(pk__in=free)
+    workers.update(state=Worker.State.DEAD, stopped_at=now)
+
+
 def _orphans(connection):
     """The running runs whose worker is not there any more. Running rows are few, whatever the history's size."""
-    present = Worker.objects.using(connection.alias).filter(state__in=Worker.PRESENT).values("pk")
-    return list(
-        Run.objects.using(connection.alias)
-        .filter(state=State.RUNNING.value)
-        .exclude(worker_id__in=present)
-        .defer("arguments_json", "result_json")
-    )
+    owners = running(connection)  # read first: whoever has claimed one of them is present in what is read next
+    present = set(Worker.objects.using(connection.alias).filter(state__in=Worker.PRESENT).values_list("pk", flat=True))
+    orphans = {run_id: worker_id for run_id, worker_id in owners.items() if worker_id not in present}
+    runs = Run.objects.using(connection.alias).filter(pk__in=orphans).defer("arguments_json", "result_json")
+    return [run for run in runs if run.state == State.RUNNING and run.worker_id == orphans[run.pk]]
 
 
 def interrupt(connection, runs: Collection[ClaimedRun], now: datetime) -> None:
-    """Hand back claimed runs whose functions did not end before this worker had to. Needs a transaction."""
+    """Hand back claimed runs whose functions did not end before this worker had to. Needs a transaction. Those that
+    somebody has locked are left for others to rescue."""
+    locked = locked_by_others(connection, [run.id for run in runs])
     rows = Run.objects.using(connection.alias).defer("arguments_json", "result_json").in_bulk([run.id for run in runs])
     for claimed in runs:
-        row = rows.get(claimed.id)
+        row = None if claimed.id in locked else rows.get(claimed.id)
         if row and (row.state, row.worker_id, row.claim_no) == (State.RUNNING, claimed.worker_id, claimed.claim_no):
             _alone(connection, row, Attempt.Outcome.INTERRUPTED, now)
+    if rows:
+        notify(connection, ANYBODY)
 
 
 def _alone(connection, run: Run, outcome: Attempt.Outcome, now: datetime) -> bool:
     try:
         with transaction.atomic(using=connection.alias):
             return _end_without_outcome(connection, run, outcome, now)
-    except REFUSALS:
-        logger.exception("run %s cannot be taken from its worker %s; it is tried again", run.pk, run.worker_id)
+    except Exception as error:
+        if not (is_refusal(error) or is_lock_timeout(error)):
+            raise
+        logger.error(
+            "run %s cannot be taken from its worker %s; it is tried again (%s)", run.pk, run.worker_id, told(error)
+        )
         return False
 
 
@@ -69,7 +90,8 @@ def _end_without_outcome(connection, run: Run, outcome: Attempt.Outcome, now: da
     changes = changes_after(run, outcome, now)
     changed = (
         Run.objects.using(connection.alias)
-        .filter(pk=run.pk, state=State.RUNNING.value, worker_id=run.worker_id, claim_no=run.claim_no)
+        .filter(pk=run.pk, worker_id=run.worker_id, claim_no=run.claim_no)
+        .extra(where=[is_state("running")])  # as the fence: the row is locked before its index
         .update(**changes)
     )
     if changed:
@@ -81,15 +103,20 @@ def _end_without_outcome(connection, run: Run, outcome: Attempt.Outcome, now: da
 def changes_after(run: Run, outcome: Attempt.Outcome, now: datetime) -> dict:
     """What an execution without an outcome makes of its run, by its `on_lost` and how often it has happened."""
     counter, maximum, reason = _COUNTERS[outcome]
-    count, most = getattr(run, counter) + 1, getattr(run, maximum)
+    count = getattr(run, counter) + 1
+    most = 1 if run.on_lost == OnLost.FAIL else getattr(run, maximum)
     changes = {
         counter: count,
         "worker_id": None,
         "reason_code": reason.value,
         "reason_json": json.dumps({"count": count, "most": most}),
     }
-    if run.on_lost == OnLost.FAIL or count >= most:
-        changes |= {"state": State.FAILED.value, "finished_at": now, "unique_hash": None}
+    is_asked_to_end = run.cancel_requested_at is not None
+    if is_asked_to_end:
+        changes |= {"reason_code": Reason.STOPPED_BY_REQUEST.value, "reason_json": None}
+    if is_asked_to_end or count >= most:
+        end = State.CANCELLED if is_asked_to_end else State.FAILED
+        changes |= {"state": end.value, "finished_at": now, "unique_hash": None}
         del changes["worker_id"]  # history keeps who had it last
     elif outcome == Attempt.Outcome.LOST:  # it may have killed its worker: not at once again
         changes |= {"state": State.SCHEDULED.value, "due_at": now + loss_backoff(count), "started_at": None}
@@ -107,5 +134,5 @@ def _record(connection, run: Run, outcome: Attempt.Outcome, now: datetime) -> No
         worker_id=run.worker_id,
         worker_name=name_of(connection, run.worker_id),
         started_at=run.started_at,
-        ended_at=now,
+        ended_at=max(now, run.started_at or now),
     )

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from django.db.models import Count, Min
+from django.db.models import Count, Max, Min
 
 from jobs.conf import get_settings
 from jobs.core import clock
@@ -19,10 +19,12 @@ def status() -> dict:
     `is_working` is whether a worker gave a sign of life within LOST_AFTER_SECONDS by the wall clock: good enough to
     be shown and watched; who is dead is decided by `core.liveness` alone.
     """
+    last_beat_at = _all(Worker).aggregate(last=Max("beat_at"))["last"]
     workers = [_worker(each) for each in _all(Worker).filter(state__in=Worker.PRESENT).order_by("id")]
     queues = _queues()
     return {
         "is_working": any(worker["is_alive"] for worker in workers),
+        "last_beat_seconds_ago": None if last_beat_at is None else _age(last_beat_at),
         "runs": _counts(),
         "failed_last_hour": _all(Run).filter(state=State.FAILED, finished_at__gte=clock.now() - RECENT).count(),
         "oldest_waiting_seconds": max((queue["oldest_waiting_seconds"] for queue in queues), default=0.0),
@@ -41,12 +43,13 @@ def _counts() -> dict[str, int]:
 
 
 def _queues() -> list[dict]:
-    paused = set(_all(Queue).filter(is_paused=True).values_list("name", flat=True))
+    paused = dict(_all(Queue).filter(is_paused=True).values_list("name", "paused_reason"))
     waiting = _all(Run).filter(state=State.QUEUED).values("queue").annotate(queued=Count("id"), since=Min("ready_at"))
     return [
         {
             "name": row["queue"],
             "is_paused": row["queue"] in paused,
+            "paused_reason": paused.get(row["queue"], ""),
             "queued": row["queued"],
             "oldest_waiting_seconds": _age(row["since"]),
         }
@@ -54,8 +57,21 @@ def _queues() -> list[dict]:
     ]
 
 
+def is_anybody_working() -> bool:
+    """Whether a worker is alive that will start runs."""
+    return any(is_alive(worker) for worker in _all(Worker).filter(state__in=Worker.PRESENT))
+
+
+def is_alive(worker: Worker) -> bool:
+    """Whether the worker gave a sign of life within LOST_AFTER_SECONDS by the wall clock."""
+    return worker.state in Worker.PRESENT and _silence(worker) <= get_settings().LOST_AFTER_SECONDS
+
+
+def _silence(worker: Worker) -> float:
+    return _age(worker.beat_at or worker.started_at)
+
+
 def _worker(worker: Worker) -> dict:
-    age = _age(worker.beat_at)
     return {
         "id": worker.pk,
         "name": worker.name,
@@ -63,8 +79,8 @@ def _worker(worker: Worker) -> dict:
         "state": worker.state,
         "threads": worker.threads,
         "queues": worker.queues,
-        "last_beat_seconds_ago": age,
-        "is_alive": age <= get_settings().LOST_AFTER_SECONDS,
+        "last_beat_seconds_ago": _silence(worker),
+        "is_alive": is_alive(worker),
     }
 
 

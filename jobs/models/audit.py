@@ -2,21 +2,21 @@
 
 from django.db import models
 
-from jobs.models.fields import UTCDateTimeField
+from jobs.models.fields import CharField, TextField, UTCDateTimeField
 
 
 class AuditEntry(models.Model):
     """One action of a person: who, what, on which object, when, and why."""
 
     at = UTCDateTimeField()
-    actor_key = models.CharField(max_length=100)
-    actor_name = models.CharField(max_length=150)
-    verb = models.CharField(max_length=50)
-    object_type = models.CharField(max_length=50)
-    object_id = models.CharField(max_length=100)
-    object_name = models.CharField(max_length=255, blank=True, default="", db_default="")
-    note = models.TextField(null=True, blank=True)  # noqa: DJ001 - MariaDB gives text columns no default
-    details_json = models.TextField(null=True, blank=True)  # noqa: DJ001
+    actor_key = CharField(max_length=100)
+    actor_name = CharField(max_length=150)
+    verb = CharField(max_length=50)
+    object_type = CharField(max_length=50)
+    object_id = CharField(max_length=100)
+    object_name = CharField(max_length=255, blank=True, default="", db_default="")
+    note = TextField(null=True, blank=True)
+    details_json = TextField(null=True, blank=True)
 
     class Meta:
         verbose_name_plural = "audit entries"

@@ -6,11 +6,18 @@ from django.db import models
 
 from jobs.core.order import MAX_PRIORITY, MIN_PRIORITY
 from jobs.core.states import OnLost
-from jobs.models.fields import UTCDateTimeField
+from jobs.models.fields import CharField, TextField, UTCDateTimeField
+from jobs.options import LONGEST_DEADLINE
 from jobs.parameters import loads
 
 PRIORITY_RANGE = [MinValueValidator(MIN_PRIORITY), MaxValueValidator(MAX_PRIORITY)]
 ON_LOST_CHOICES = [(OnLost.REQUEUE.value, "Run it again"), (OnLost.FAIL.value, "Let it fail")]
+
+
+def check_deadline(seconds: float) -> None:
+    """ValidationError unless it is above 0 and not beyond the longest deadline; NaN, which is neither, as well."""
+    if not 0 < seconds <= LONGEST_DEADLINE.total_seconds():
+        raise ValidationError(f"Expected seconds above 0, at most {LONGEST_DEADLINE.days} days, got {seconds}.")
 
 
 class EdgeRule(models.TextChoices):
@@ -24,28 +31,33 @@ class EdgeRule(models.TextChoices):
 class Job(models.Model):
     """A stored definition. An empty option means: as the task function says."""
 
-    name = models.CharField(max_length=200, unique=True)
-    description = models.TextField(blank=True, null=True)  # noqa: DJ001 - MariaDB gives text columns no default
-    task = models.CharField("task function", max_length=200)
-    arguments_json = models.TextField("parameters", default="{}")
+    name = CharField(max_length=200, unique=True)
+    description = TextField(blank=True, null=True)
+    task = CharField("task function", max_length=200)
+    arguments_json = TextField("parameters", default="{}")
     is_enabled = models.BooleanField("enabled", default=True, db_default=True)
-    paused_reason = models.CharField(max_length=200, blank=True, default="", db_default="")
+    paused_reason = CharField(max_length=200, blank=True, default="", db_default="")
 
     priority = models.SmallIntegerField(
         null=True, blank=True, validators=PRIORITY_RANGE, help_text="-100 (most urgent) to 100; lower starts first."
     )
-    queue = models.CharField(max_length=100, blank=True, default="", db_default="")
-    on_lost = models.CharField(
+    queue = CharField(max_length=100, blank=True, default="", db_default="")
+    on_lost = CharField(
         "when its worker is lost", max_length=10, blank=True, default="", db_default="", choices=ON_LOST_CHOICES
     )
     max_losses = models.PositiveSmallIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])
     max_attempts = models.PositiveSmallIntegerField(null=True, blank=True)
-    backoff_json = models.TextField(null=True, blank=True)  # noqa: DJ001
+    backoff_json = TextField(null=True, blank=True)
     timeout_seconds = models.FloatField(null=True, blank=True)
-    start_deadline_seconds = models.FloatField(null=True, blank=True)
-    executor = models.CharField(max_length=20, blank=True, default="", db_default="")
-    limit_key = models.CharField(max_length=255, blank=True, default="", db_default="")
-    unique_key = models.CharField(max_length=255, blank=True, default="", db_default="")
+    start_deadline_seconds = models.FloatField(
+        null=True,
+        blank=True,
+        validators=[check_deadline],
+        help_text="In seconds. A run that would start later than this after its time is skipped.",
+    )
+    executor = CharField(max_length=20, blank=True, default="", db_default="")
+    limit_key = CharField(max_length=255, blank=True, default="", db_default="")
+    unique_key = CharField(max_length=255, blank=True, default="", db_default="")
     retention_seconds = models.BigIntegerField(null=True, blank=True)
 
     upstream_jobs = models.ManyToManyField(
@@ -88,7 +100,7 @@ class JobDependency(models.Model):
 
     upstream = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="downstream_edges")
     downstream = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="upstream_edges")
-    rule = models.CharField(max_length=10, choices=EdgeRule, default=EdgeRule.SUCCESS)
+    rule = CharField(max_length=10, choices=EdgeRule, default=EdgeRule.SUCCESS)
 
     class Meta:
         verbose_name_plural = "job dependencies"

@@ -11,6 +11,8 @@ SENTENCES = {
     Reason.WORKER_LOST: "Its worker stopped without a word while the function ran ({count} of {most} times).",
     Reason.INTERRUPTED: "A shutdown interrupted it while the function ran ({count} of {most} times).",
     Reason.CANCELLED_BY_REQUEST: "Cancelled before it started{by}.",
+    Reason.STOPPED_BY_REQUEST: "It was asked to end.",
+    Reason.STOPPED_ITSELF: "It has cancelled itself.",
     Reason.TIMED_OUT: "It took longer than it may.",
     Reason.DEADLINE_PASSED: "It would have started too late.",
     Reason.UPSTREAM_FAILED: "What it depends on did not end as it must.",
@@ -21,8 +23,16 @@ SENTENCES = {
     Reason.RETRY: "It failed and will be tried again.",
     Reason.SNOOZED: "It asked to be tried again later.",
     Reason.GAVE_UP: "It gave up: trying again would not help.",
-    Reason.MISSED: "Its time passed while nobody worked.",
-    Reason.OVERLAP: "The run before it was still working.",
+    Reason.PREVIOUS_UNFINISHED: "It waits for the run of the slot before it to end.",
+    Reason.MISSED: "Nobody worked when its time came ({count} times, from {from} to {until}).",
+    Reason.OVERLAP: "An earlier run was unfinished ({count} times, from {from} to {until}).",
+}
+
+# What is told without the values that a function met: its message may hold some of them.
+_WITHOUT_VALUES = {
+    Reason.FUNCTION_RAISED: "The function raised {error_class}.",
+    Reason.WRONG_ARGUMENTS: "The parameters do not fit the function.",
+    Reason.RESULT_NOT_STORED: "The function returned, but its result could not be stored.",
 }
 
 
@@ -31,6 +41,10 @@ class _Lenient(dict):
         return "?"
 
 
-def sentence(code: str, arguments: dict) -> str:
-    """The reason in words. A missing argument shows as a question mark, the code of a newer release as it is."""
-    return SENTENCES.get(code, code).format_map(_Lenient(arguments))
+def sentence(code: str, arguments: dict, *, has_values: bool = True) -> str:
+    """The reason in words. A missing argument shows as a question mark, the code of a newer release as it is.
+
+    Without `has_values` it says nothing that may stem from parameters or results.
+    """
+    sentences = SENTENCES if has_values else SENTENCES | _WITHOUT_VALUES
+    return sentences[code].format_map(_Lenient(arguments)) if code in sentences else code

@@ -5,8 +5,9 @@ import json
 from django.db import models
 
 from jobs.core.states import FINAL, OnLost, State
-from jobs.models.fields import UTCDateTimeField
+from jobs.models.fields import CharField, TextField, UTCDateTimeField
 from jobs.models.job import ON_LOST_CHOICES, Job
+from jobs.models.reasons import sentence
 from jobs.parameters import loads
 
 STATE_CHOICES = [(state.value, state.value) for state in State]
@@ -19,8 +20,8 @@ class Run(models.Model):
     """
 
     # What is run. The job's row may go; its name stays, and a new job of that name does not inherit this run.
-    task = models.CharField("task function", max_length=200)
-    arguments_json = models.TextField("parameters", default="{}")
+    task = CharField("task function", max_length=200)
+    arguments_json = TextField("parameters", default="{}")
     job = models.ForeignKey(
         Job,
         null=True,
@@ -30,15 +31,15 @@ class Run(models.Model):
         db_index=False,
         related_name="runs",
     )
-    job_name = models.CharField(max_length=200, blank=True, default="", db_default="")
+    job_name = CharField(max_length=200, blank=True, default="", db_default="")
 
     # Where it stands, and why.
-    state = models.CharField(max_length=10, choices=STATE_CHOICES)
-    reason_code = models.CharField(max_length=30, blank=True, default="", db_default="")
-    reason_json = models.TextField(null=True, blank=True)  # noqa: DJ001 - MariaDB gives text columns no default
+    state = CharField(max_length=10, choices=STATE_CHOICES)
+    reason_code = CharField(max_length=30, blank=True, default="", db_default="")
+    reason_json = TextField(null=True, blank=True)
 
     # Its place in the order.
-    queue = models.CharField(max_length=100)
+    queue = CharField(max_length=100)
     priority = models.SmallIntegerField()
     effective_priority = models.SmallIntegerField()
     ready_at = UTCDateTimeField()
@@ -64,18 +65,18 @@ class Run(models.Model):
     max_attempts = models.IntegerField(default=1, db_default=1)
     max_losses = models.IntegerField(default=3, db_default=3)
     max_interruptions = models.IntegerField(default=5, db_default=5)
-    on_lost = models.CharField(
+    on_lost = CharField(
         max_length=10, choices=ON_LOST_CHOICES, default=OnLost.REQUEUE.value, db_default=OnLost.REQUEUE.value
     )
-    executor = models.CharField(max_length=20, blank=True, default="", db_default="")
-    options_json = models.TextField(null=True, blank=True)  # noqa: DJ001 - overrides of a function's retry rules
+    executor = CharField(max_length=20, blank=True, default="", db_default="")
+    options_json = TextField(null=True, blank=True)
     retention_seconds = models.BigIntegerField(null=True, blank=True)
 
     # What holds it back, and what it must not meet twice.
     upstream_open = models.IntegerField(default=0, db_default=0)
-    limit_key = models.CharField(max_length=255, blank=True, default="", db_default="")
-    unique_key = models.CharField(max_length=255, blank=True, default="", db_default="")
-    unique_hash = models.CharField(max_length=64, null=True, blank=True, unique=True)
+    limit_key = CharField(max_length=255, blank=True, default="", db_default="")
+    unique_key = CharField(max_length=255, blank=True, default="", db_default="")
+    unique_hash = CharField(max_length=64, null=True, blank=True, unique=True)
 
     # Where it comes from. Plain numbers where the other row may be pruned first.
     schedule_id = models.BigIntegerField(null=True, blank=True)
@@ -83,16 +84,16 @@ class Run(models.Model):
     scheduled_for = UTCDateTimeField(null=True, blank=True)
     rerun_of_id = models.BigIntegerField(null=True, blank=True)
     workflow_id = models.BigIntegerField(null=True, blank=True)
-    submitted_by_key = models.CharField(max_length=100, blank=True, default="", db_default="")
-    submitted_by_name = models.CharField(max_length=150, blank=True, default="", db_default="")
+    submitted_by_key = CharField(max_length=100, blank=True, default="", db_default="")
+    submitted_by_name = CharField(max_length=150, blank=True, default="", db_default="")
 
     # What it tells while it works, and what it leaves.
     cancel_requested_at = UTCDateTimeField(null=True, blank=True)
     progress_done = models.FloatField(null=True, blank=True)
     progress_total = models.FloatField(null=True, blank=True)
-    progress_message = models.CharField(max_length=200, blank=True, default="", db_default="")
+    progress_message = CharField(max_length=200, blank=True, default="", db_default="")
     progress_at = UTCDateTimeField(null=True, blank=True)
-    result_json = models.TextField(null=True, blank=True)  # noqa: DJ001 - null: there is none
+    result_json = TextField(null=True, blank=True)
 
     # Whether `enqueue` stored this row, or found it under the same unique key. Not a column.
     is_new = False
@@ -130,7 +131,16 @@ class Run(models.Model):
         ]
 
     def __str__(self):
-        return f"{self.job_name or self.task} #{self.pk}"
+        return f"{self.title} #{self.pk}"
+
+    @property
+    def title(self) -> str:
+        """What people call it: the name of its job, else the label of its function."""
+        from jobs.registry import registry
+
+        if self.job_name or self.task not in registry:
+            return self.job_name or self.task
+        return registry.get(self.task).label
 
     @property
     def arguments(self) -> dict:
@@ -158,15 +168,23 @@ class Run(models.Model):
         return self.failures + self.losses + self.interruptions + self.snoozes + 1
 
     @property
+    def executions(self) -> int:
+        """How often its function was started so far, this time included."""
+        return self.attempt if self.state in (State.RUNNING, State.SUCCEEDED) else self.attempt - 1
+
+    @property
     def is_finished(self) -> bool:
         return self.state in FINAL
 
     @property
     def reason(self) -> str:
         """Why it is in its state, as a sentence; empty where the state says it all."""
-        from jobs.models.reasons import sentence
-
         return sentence(self.reason_code, self.reason_arguments)
+
+    @property
+    def public_reason(self) -> str:
+        """The reason for those who must not see parameters and results: without the message of an exception."""
+        return sentence(self.reason_code, self.reason_arguments, has_values=False)
 
     def cancel(self, *, actor=None, note: str = ""):
         """See `jobs.lifecycle.cancel`."""
@@ -174,67 +192,14 @@ class Run(models.Model):
 
         return cancel(self, actor=actor, note=note)
 
-    def run_again(self, *, actor=None, note: str = "") -> "Run":
+    def run_again(self, **how) -> "Run":
         """See `jobs.lifecycle.run_again`."""
         from jobs.lifecycle import run_again
 
-        return run_again(self, actor=actor, note=note)
+        return run_again(self, **how)
 
     def wait(self, timeout: float | None = None) -> "Run":
         """See `jobs.lifecycle.wait`."""
         from jobs.lifecycle import wait
 
         return wait(self, timeout=timeout)
-
-
-class Attempt(models.Model):
-    """An execution of a run that did not succeed: how it ended and what it said."""
-
-    class Outcome(models.TextChoices):
-        FAILED = "failed", "failed"
-        LOST = "lost", "its worker was lost"
-        INTERRUPTED = "interrupted", "interrupted by a shutdown"
-        CANCELLED = "cancelled", "cancelled"
-        SNOOZED = "snoozed", "snoozed"
-
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="attempts", db_index=False)
-    number = models.IntegerField()
-    outcome = models.CharField(max_length=12, choices=Outcome)
-    error_class = models.CharField(max_length=255, blank=True, default="", db_default="")
-    message = models.TextField(null=True, blank=True)  # noqa: DJ001 - MariaDB gives text columns no default
-    traceback = models.TextField(null=True, blank=True)  # noqa: DJ001
-    worker_id = models.BigIntegerField(null=True, blank=True)
-    worker_name = models.CharField(max_length=255, blank=True, default="", db_default="")
-    started_at = UTCDateTimeField(null=True, blank=True)
-    ended_at = UTCDateTimeField()
-
-    class Meta:
-        indexes = [
-            # The attempts of a run: WHERE run_id = ? ORDER BY number.
-            models.Index(fields=["run", "number"], name="jobs_attempt_of_run"),
-        ]
-
-    def __str__(self):
-        return f"attempt {self.number} of run {self.run_id}: {self.outcome}"
-
-
-class RunLog(models.Model):
-    """A piece of what one attempt of a run wrote to its log, in order of id."""
-
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="log_chunks", db_index=False)
-    attempt = models.IntegerField()
-    number = models.IntegerField()  # counts the pieces of one attempt, so that none is stored twice
-    text = models.TextField()
-    written_at = UTCDateTimeField()
-
-    class Meta:
-        indexes = [
-            # The log of a run, and what came after the last look: WHERE run_id = ? AND id > ? ORDER BY id.
-            models.Index(fields=["run", "id"], name="jobs_runlog_of_run"),
-        ]
-        constraints = [
-            models.UniqueConstraint(fields=["run", "attempt", "number"], name="jobs_runlog_piece"),
-        ]
-
-    def __str__(self):
-        return f"log of run {self.run_id}, attempt {self.attempt}"

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from jobs.models.fields import UTCDateTimeField
+from jobs.models.fields import CharField, TextField, UTCDateTimeField
 
 
 class Worker(models.Model):
@@ -17,21 +17,21 @@ class Worker(models.Model):
 
     PRESENT = (State.ALIVE, State.STOPPING)
 
-    name = models.CharField(max_length=255)
-    host = models.CharField(max_length=255)
+    name = CharField(max_length=255)
+    host = CharField(max_length=255)
     pid = models.BigIntegerField()
-    kind = models.CharField(max_length=20)
-    state = models.CharField(max_length=10, choices=State, default=State.ALIVE, db_default=State.ALIVE.value)
-    executor = models.CharField(max_length=20)
+    kind = CharField(max_length=20)
+    state = CharField(max_length=10, choices=State, default=State.ALIVE, db_default=State.ALIVE.value)
+    executor = CharField(max_length=20)
     threads = models.PositiveSmallIntegerField()
-    queues = models.TextField(null=True, blank=True)  # noqa: DJ001 - null: all queues
-    version = models.CharField(max_length=50, blank=True, default="", db_default="")
+    queues = TextField(null=True, blank=True)
+    version = CharField(max_length=50, blank=True, default="", db_default="")
     # The sign of life: raised every HEARTBEAT_SECONDS. Others watch it change on their own clocks.
     beats = models.BigIntegerField(default=0, db_default=0)
     beat_at = UTCDateTimeField(null=True)
     started_at = UTCDateTimeField()
     stopped_at = UTCDateTimeField(null=True, blank=True)
-    problem = models.CharField(max_length=500, blank=True, default="", db_default="")
+    problem = CharField(max_length=500, blank=True, default="", db_default="")
 
     class Meta:
         indexes = [
@@ -42,14 +42,17 @@ class Worker(models.Model):
     def __str__(self):
         return self.name
 
+    def serves(self, queue: str) -> bool:
+        return self.queues is None or queue in self.queues.split(", ")
+
 
 class Queue(models.Model):
     """A named lane of runs. A lane needs no row; the row holds what a person decided about it."""
 
-    name = models.CharField(max_length=100, unique=True)
+    name = CharField(max_length=100, unique=True)
     is_paused = models.BooleanField("paused", default=False, db_default=False)
-    paused_reason = models.CharField(max_length=200, blank=True, default="", db_default="")
-    paused_by_name = models.CharField(max_length=150, blank=True, default="", db_default="")
+    paused_reason = CharField(max_length=200, blank=True, default="", db_default="")
+    paused_by_name = CharField(max_length=150, blank=True, default="", db_default="")
     paused_at = UTCDateTimeField(null=True, blank=True)
 
     def __str__(self):
@@ -59,7 +62,7 @@ class Queue(models.Model):
 class Limit(models.Model):
     """How many runs with one limit key may work at once, and how many may start in a time."""
 
-    key = models.CharField(max_length=255, unique=True)
+    key = CharField(max_length=255, unique=True)
     max_running = models.PositiveIntegerField(null=True, blank=True)
     rate_count = models.PositiveIntegerField(null=True, blank=True)
     rate_seconds = models.FloatField(null=True, blank=True)
@@ -73,8 +76,8 @@ class Limit(models.Model):
 class SiteState(models.Model):
     """A fact that all processes of a site must agree about, such as the ageing that its order keys were made with."""
 
-    key = models.CharField(max_length=100, primary_key=True)
-    value = models.TextField(null=True, blank=True)  # noqa: DJ001 - MariaDB gives text columns no default
+    key = CharField(max_length=100, primary_key=True)
+    value = TextField(null=True, blank=True)
     updated_at = UTCDateTimeField(null=True)
 
     def __str__(self):

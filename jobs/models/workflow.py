@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from jobs.models.fields import UTCDateTimeField
+from jobs.models.fields import CharField, UTCDateTimeField
 from jobs.models.job import EdgeRule
 from jobs.models.run import Run
 
@@ -10,13 +10,13 @@ from jobs.models.run import Run
 class Workflow(models.Model):
     """A graph of runs that was enqueued as one. Its state is derived from its runs."""
 
-    name = models.CharField(max_length=200)
+    name = CharField(max_length=200)
     job_id = models.BigIntegerField(null=True, blank=True)
     inherits_priority = models.BooleanField(default=True, db_default=True)
     created_at = UTCDateTimeField(null=True)
     finished_at = UTCDateTimeField(null=True, blank=True)
-    submitted_by_key = models.CharField(max_length=100, blank=True, default="", db_default="")
-    submitted_by_name = models.CharField(max_length=150, blank=True, default="", db_default="")
+    submitted_by_key = CharField(max_length=100, blank=True, default="", db_default="")
+    submitted_by_name = CharField(max_length=150, blank=True, default="", db_default="")
 
     class Meta:
         indexes = [
@@ -35,7 +35,7 @@ class RunDependency(models.Model):
         Run, on_delete=models.DO_NOTHING, db_constraint=False, related_name="downstream_edges", db_index=False
     )
     downstream = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="upstream_edges", db_index=False)
-    rule = models.CharField(max_length=10, choices=EdgeRule, default=EdgeRule.SUCCESS)
+    rule = CharField(max_length=10, choices=EdgeRule, default=EdgeRule.SUCCESS)
     settled_at = UTCDateTimeField(null=True, blank=True)
     is_satisfied = models.BooleanField(null=True, blank=True)
 

@@ -1,9 +1,14 @@
 """Types that hold values of other types."""
 
+import json
 from collections.abc import Callable, Iterable
 
+from django import forms
+
+from jobs.core.texts import visible
 from jobs.parameters.base import ParameterType, Refused
-from jobs.parameters.scalars import StrType
+from jobs.parameters.scalars import StrType, Tickbox, yes_or_no
+from jobs.parameters.serialization import loads
 
 _as_text = StrType().from_value
 
@@ -32,13 +37,48 @@ def convert_dict(values: dict, convert: Callable) -> dict:
     return converted
 
 
-class ListType(ParameterType):
-    """A list whose items are all of one type."""
+class JsonTextType(ParameterType):
+    """A type whose values are typed as JSON."""
+
+    text_hint = ""
+    fits_a_line = False
+    is_json = True
+
+    def form_field(self):
+        return forms.CharField(required=False, widget=forms.Textarea({"rows": 4}))
+
+    def from_text(self, text):
+        try:
+            value = loads(text)
+        except ValueError:
+            raise self.text_refusal(text, self.text_hint) from None
+        return self.from_value(value)
+
+    def to_text(self, value):
+        return json_text(self.to_json(value))
+
+
+def json_text(value: object) -> str:
+    """A JSON value as a person reads it; in ASCII where it holds what no page can show."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return text if text == visible(text) else json.dumps(value, indent=2)
+
+
+class ListType(JsonTextType):
+    """A list whose items are all of one type. A person types one item a line where its text is one line, or JSON."""
+
+    empty: list = []
 
     def __init__(self, item: ParameterType):
         self.item = item
         self.example = f"[{item.example}]"
         self.expected = f"a list, such as {self.example}"
+        self.text_expected = f"a list as JSON, such as {self.example}"
+        self.hint = f"JSON, such as {self.example}."
+
+        if item.fits_a_line:
+            self.text_expected = f"a list, one item a line or as JSON, such as {self.example}"
+            self.hint = f"One a line: {item.text_expected}."
 
     def from_value(self, value):
         if isinstance(value, list):
@@ -48,14 +88,32 @@ class ListType(ParameterType):
     def to_json(self, value):
         return [self.item.to_json(item) for item in value]
 
+    def from_text(self, text):
+        if not self.item.fits_a_line or text.lstrip().startswith("["):
+            return super().from_text(text)
+        return convert_list((line.strip() for line in text.splitlines() if line.strip()), self.item.from_text)
 
-class DictType(ParameterType):
+    def to_text(self, value):
+        if self.item.fits_a_line:
+            lines = [self.item.to_text(item) for item in value]
+            if lines and all(_is_line(line) for line in lines) and not lines[0].startswith("["):
+                return "\n".join(lines)
+        return super().to_text(value)
+
+
+def _is_line(text: str) -> bool:
+    return text.splitlines() == [text] and text == text.strip() and text == visible(text)
+
+
+class DictType(JsonTextType):
     """A dict with text keys whose values are all of one type."""
 
     def __init__(self, item: ParameterType):
         self.item = item
         self.example = f'{{"name": {item.example}}}'
         self.expected = f"a dict, such as {self.example}"
+        self.text_expected = f"a JSON object, such as {self.example}"
+        self.hint = f"JSON, such as {self.example}."
 
     def from_value(self, value):
         if isinstance(value, dict):
@@ -67,13 +125,29 @@ class DictType(ParameterType):
 
 
 class OptionalType(ParameterType):
-    """`X | None`. On a command line the text `null` is None, also where X is text."""
+    """`X | None`. An empty text is None."""
+
+    empty = None
+    requires_text = False
 
     def __init__(self, inner: ParameterType):
         self.inner = inner
         self.example = inner.example
-        self.is_text = inner.is_text
         self.expected = f"{inner.expected}, or None"
+        self.text_expected = f"{inner.text_expected}, or nothing"
+        self.fits_a_line = False
+
+    @property
+    def hint(self):
+        return self.inner.hint
+
+    @property
+    def takes_many(self):
+        return self.inner.takes_many
+
+    @property
+    def is_json(self):
+        return self.inner.is_json
 
     def from_value(self, value):
         return None if value is None else self.inner.from_value(value)
@@ -81,5 +155,17 @@ class OptionalType(ParameterType):
     def to_json(self, value):
         return None if value is None else self.inner.to_json(value)
 
+    def form_field(self):
+        field = self.inner.form_field()
+        return yes_or_no() if isinstance(field.widget, Tickbox) else field  # no box could tell False from None
+
     def from_text(self, text):
-        return None if text == "null" else self.inner.from_text(text)
+        return self.inner.from_text(text)
+
+    def to_text(self, value):
+        return "" if value is None else self.inner.to_text(value)
+
+    def to_initial(self, value):
+        if value is None:
+            return ""
+        return self.to_text(value) if value in (True, False) else self.inner.to_initial(value)

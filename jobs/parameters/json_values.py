@@ -8,8 +8,8 @@ from uuid import UUID
 
 from django.db.models import Model
 
-from jobs.parameters.base import ParameterType, Refused
-from jobs.parameters.containers import convert_dict, convert_list
+from jobs.parameters.base import Refused
+from jobs.parameters.containers import JsonTextType, convert_dict, convert_list
 from jobs.parameters.scalars import FloatType, IntType, StrType
 
 MAX_DEPTH = 100
@@ -24,14 +24,16 @@ _ADVICE = (
 )
 
 
-class JsonType(ParameterType):
+class JsonType(JsonTextType):
     """None, bool, int, float, text, and lists and dicts of these: nothing that JSON would give back as something else.
 
     With `accepts_tuples` a tuple becomes a list.
     """
 
     expected = "JSON (None, bool, int, float, text, or lists and dicts of these)"
+    text_expected = "JSON"
     example = "null"
+    hint = 'JSON: a number, true, false, null, "text", a list or an object.'
     text_hint = 'text needs double quotes, as in "text"'
 
     def __init__(self, *, accepts_tuples: bool = False):

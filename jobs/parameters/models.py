@@ -1,10 +1,14 @@
 """Model instances: stored as their primary key, read again when the run starts."""
 
+from django import forms
 from django.db import DataError, models
 
 from jobs.parameters.base import ParameterType, Refused, Unsupported
 from jobs.parameters.describe import shorten
 from jobs.parameters.scalars import IntType, StrType, UUIDType
+
+# More rows than a person can look through are not offered one by one.
+MOST_CHOICES = 500
 
 _KEY_TYPES = (
     (models.IntegerField, IntType()),  # AutoField and its kin are IntegerFields
@@ -26,9 +30,9 @@ class ModelType(ParameterType):
         self._key = next((key for kind, key in _KEY_TYPES if isinstance(self._key_field, kind)), None)
         if self._key is None:
             raise Unsupported(f"its primary key is a {type(self._key_field).__name__}")
-        self.is_text = self._key.is_text
         self.example = self._key.example
         self.expected = f"a saved {model.__name__}, or its primary key, such as {self.example}"
+        self.text_expected = f"the primary key of a {model.__name__}"
 
     def from_value(self, value):
         if not isinstance(value, self.model):
@@ -40,6 +44,22 @@ class ModelType(ParameterType):
     def to_json(self, value):
         key = getattr(value, self.model._meta.pk.attname)
         return self._key.to_json(self._key.from_value(self._key_field.to_python(key)))
+
+    def form_field(self):
+        rows = self.model._base_manager.all()
+        field = forms.ModelChoiceField(rows, required=False)
+        if len(rows.values_list("pk")[: MOST_CHOICES + 1]) > MOST_CHOICES:
+            field.widget = forms.TextInput()
+        return field
+
+    def from_text(self, text):
+        try:
+            return self._read(self._key.from_text(text))
+        except Refused as refused:
+            raise self.text_refusal(text, refused.detail) from None
+
+    def to_text(self, value):
+        return str(self.to_json(value))
 
     def _read(self, value):
         try:

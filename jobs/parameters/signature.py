@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable
 
 from jobs.errors import ParameterError
-from jobs.parameters.base import ParameterType, Refused
+from jobs.parameters.base import NOTHING, ParameterType, Refused
 from jobs.parameters.describe import MAX_LENGTH, shorten
 from jobs.parameters.inspection import Parameter, inspect_function
 from jobs.parameters.masking import is_secret
@@ -54,10 +54,10 @@ class Signature:
     def from_text(self, texts: dict[str, str]) -> dict[str, object]:
         """What `bind` would store for these texts, as typed at a command line. Raises ParameterError.
 
-        The type decides how a text is read: as it is where the JSON form is a string (`day=2026-11-01`), else as JSON
-        (`rows=5`, `names=["a"]`); for `X | None` the text `null` is None.
+        Each is read as in a form (see `read_text`): the type decides, never the looks of the text nor the locale.
         """
-        return self._convert(texts, _read, {})
+        read = self._convert(texts, read_text, {})
+        return {name: value for name, value in read.items() if value is not NOTHING}
 
     def result_to_json(self, value: object) -> object:
         """The JSON value to store for what the function returned: by its return annotation, else any JSON.
@@ -65,7 +65,7 @@ class Signature:
         Where no type is told, tuples become lists. Raises ParameterError if the value cannot be stored.
         """
         try:
-            return _stored(self._result, value)
+            return self._result.to_json(self._result.from_value(value))
         except Refused as refused:
             problem = refused.text()
         raise ParameterError(self.task_name, {"return": problem})
@@ -83,7 +83,7 @@ class Signature:
         for name, parameter in self.parameters.items():
             if name in given:
                 try:
-                    converted[name] = convert(parameter.type, given[name])
+                    converted[name] = convert(parameter, given[name])
                 except Refused as refused:
                     problems[name] = refused.text(is_secret_name=is_secret(name))
             elif parameter.is_required:
@@ -119,13 +119,38 @@ def _key(name: object) -> str:
     return name if isinstance(name, str) and name.isidentifier() and len(name) <= MAX_LENGTH else shorten(name)
 
 
-def _stored(kind: ParameterType, value: object) -> object:
-    return kind.to_json(kind.from_value(value))
+def read_text(parameter: Parameter, text: object) -> object:
+    """The JSON value that somebody's text stands for; NOTHING where it is empty and the function's default applies.
+
+    An empty text is no value for a parameter without a default, unless its type is `X | None`. For one with a default
+    it is the empty text or list or None where the type has such a value. Raises Refused.
+    """
+    kind = parameter.type
+    if text:
+        value = _typed(kind, text)
+        if not _is_blank(text, value):
+            return kind.to_json(value)
+    if parameter.is_required and kind.requires_text:
+        raise kind.text_refusal(text)
+    empty = kind.unticked if parameter.is_required and kind.empty is NOTHING else kind.empty
+    return NOTHING if empty is NOTHING else _stored(parameter, empty)
 
 
-def _value(kind: ParameterType, value: object) -> object:
-    return kind.from_value(value)
+def _typed(kind: ParameterType, text: object) -> object:
+    is_kind_of_text = isinstance(text, str) or (isinstance(text, list) and kind.takes_many)
+    if not is_kind_of_text:
+        raise kind.text_refusal(text)
+    return kind.from_text(text)
 
 
-def _read(kind: ParameterType, text: str) -> object:
-    return _stored(kind, kind.from_text(text))
+def _is_blank(text: object, value: object) -> bool:
+    """Whether nothing but blanks was typed, and nothing was made of it."""
+    return isinstance(text, str) and not text.strip() and value in ("", [], None)
+
+
+def _stored(parameter: Parameter, value: object) -> object:
+    return parameter.type.to_json(parameter.type.from_value(value))
+
+
+def _value(parameter: Parameter, value: object) -> object:
+    return parameter.type.from_value(value)

@@ -18,6 +18,9 @@ class CurrentRun:
     id: int | None = None
     task: str | None = None
     attempt: int | None = None
+    # Whether the run was asked to end. A function that can do so raises `jobs.Cancelled`, and the run is cancelled; one
+    # that goes on and returns has succeeded.
+    cancel_requested: bool = False
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Say how far the work is: `done` of `total` (None: unknown), both finite and not negative, and a line of text.

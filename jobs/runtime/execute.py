@@ -1,6 +1,7 @@
 """Calling a run's function and saying how it ended. Decides; writes nothing."""
 
 import inspect
+import logging
 import sys
 import time
 import traceback
@@ -9,17 +10,16 @@ from contextvars import Context
 
 from jobs.conf import get_settings
 from jobs.core import clock
-from jobs.core.log import Log
 from jobs.core.states import Reason, State
-from jobs.core.texts import line
-from jobs.errors import NotRegistered, ParameterError
-from jobs.lifecycle.outcome import Failure, Outcome
+from jobs.core.texts import line, storable
+from jobs.errors import Cancelled, NotRegistered, ParameterError
+from jobs.lifecycle.outcome import MESSAGE_LENGTH, Failure, Outcome
 from jobs.parameters import dumps, loads
 from jobs.registry import TaskFunction, registry
 from jobs.runtime import capture
 from jobs.runtime.context import RunContext, enter
 
-logger = Log("jobs")
+logger = logging.getLogger("jobs")
 
 
 def execute(context: RunContext) -> Outcome:
@@ -33,7 +33,7 @@ def execute(context: RunContext) -> Outcome:
         _fail(outcome, Reason.NOT_REGISTERED, error)
     else:
         _run(task, context, outcome)
-    outcome.ended_at = clock.now()
+    outcome.ended_at = max(clock.now(), started_at)  # not before, if somebody has set the clock back
     outcome.seconds = time.monotonic() - start
     return outcome
 
@@ -44,15 +44,28 @@ def _run(task: TaskFunction, context: RunContext, outcome: Outcome) -> None:
         value = Context().run(_call, task, context)
     except _WrongArguments as wrong:
         _fail(outcome, Reason.WRONG_ARGUMENTS, wrong.error)
+    except Cancelled:
+        outcome.state = State.CANCELLED
+        outcome.reason = Reason.STOPPED_BY_REQUEST if context.cancel_requested else Reason.STOPPED_ITSELF
     except BaseException as error:  # SystemExit, KeyboardInterrupt, …: they end this run and nothing else
         _fail(outcome, Reason.FUNCTION_RAISED, error)
         with suppress(BaseException):  # a log handler that raises must not cost the outcome
-            logger.error("run %s (%s) failed", context.id, context.task, exc_info=error)
+            _tell(context, error, outcome.failure.traceback)
     else:
         _keep_result(outcome, task, value)
     finally:
         if sys.getrecursionlimit() != recursion_limit:  # the whole process has it, not only this context
             sys.setrecursionlimit(recursion_limit)
+
+
+def _tell(context: RunContext, error: BaseException, text: str) -> None:
+    """Log the failure with the traceback that is stored: handlers would make one of any length, each its own."""
+    if not logger.isEnabledFor(logging.ERROR):
+        return
+    args, exc_info = (context.id, context.task), (type(error), error, error.__traceback__)
+    record = logger.makeRecord(logger.name, logging.ERROR, __file__, 0, "run %s (%s) failed", args, exc_info)
+    record.exc_text = text.rstrip("\n")
+    logger.handle(record)
 
 
 class _WrongArguments(Exception):
@@ -90,16 +103,33 @@ def _keep_result(outcome: Outcome, task: TaskFunction, value: object) -> None:
     """The side effects have happened: a result that cannot be stored leaves the run succeeded, and says so."""
     if value is None:
         return
+    limit = get_settings().MAX_RESULT_BYTES
     try:
-        text = dumps(task.signature.result_to_json(value))
+        json_value = task.signature.result_to_json(value)
+        text = None if _is_surely_longer(json_value, limit) else dumps(json_value)
     except BaseException as error:
         outcome.without_result(f"{type(value).__name__}: {_message(error)}")
         return
-    limit = get_settings().MAX_RESULT_BYTES
-    if len(text) > limit:
-        outcome.without_result(f"{len(text)} bytes of JSON are more than MAX_RESULT_BYTES ({limit})")
+    if text is None or len(text) > limit:
+        outcome.without_result(f"its JSON is longer than MAX_RESULT_BYTES ({limit} bytes)")
     else:
         outcome.result_json = text
+
+
+def _is_surely_longer(value: object, limit: int) -> bool:
+    """Whether the JSON of `value` has more than `limit` bytes, told without making it. False: perhaps it has."""
+    size, rest = 0, [iter((value,))]
+    while rest and size <= limit:
+        each = next(rest[-1], rest)
+        if each is rest:
+            rest.pop()
+            continue
+        size += len(each) + 2 if isinstance(each, str) else 1
+        if isinstance(each, dict):
+            rest += [iter(each), iter(each.values())]
+        elif isinstance(each, list | tuple):
+            rest.append(iter(each))
+    return size > limit
 
 
 def _fail(outcome: Outcome, reason: Reason, error: BaseException) -> None:
@@ -128,6 +158,20 @@ def _traceback(error: BaseException) -> str:
     while position is not None and position.tb_frame.f_code.co_filename == __file__:
         position = position.tb_next
     try:
-        return "".join(traceback.TracebackException(type(error), error, position, compact=True).format())
+        found = traceback.TracebackException(type(error), error, position, compact=True)
+        _shorten(found)
+        return "".join(found.format())
     except BaseException as problem:
         return f"(the traceback could not be made: {type(problem).__name__})"
+
+
+def _shorten(found: traceback.TracebackException) -> None:
+    """Cut giant messages in it, and in those that it is chained to, before they are copied line by line."""
+    rest = [found]
+    while rest:
+        each = rest.pop()
+        if len(getattr(each, "_str", None) or "") > MESSAGE_LENGTH:  # nothing public leads to it
+            each._str = storable(each._str, MESSAGE_LENGTH)
+        if isinstance(each.__notes__, list):
+            each.__notes__ = [storable(n, MESSAGE_LENGTH) if isinstance(n, str) else n for n in each.__notes__]
+        rest += [other for other in (each.__cause__, each.__context__, *(each.exceptions or ())) if other is not None]

@@ -1,29 +1,20 @@
 """The claimed runs of this process, on their way from the claim to the outcome."""
 
 from collections import deque
+from collections.abc import Collection
 
 from jobs.core import clock
 from jobs.core.log import Log
 from jobs.core.wake import Flag
 from jobs.lifecycle.claim import ClaimedRun
+from jobs.lifecycle.finish import Finished
 from jobs.lifecycle.outcome import Outcome
 from jobs.lifecycle.report import Report
+from jobs.runtime.batch import Batch
 from jobs.runtime.context import RunContext
 from jobs.runtime.lookahead import LONGEST_WAIT_SECONDS, LookAhead
 
 logger = Log("jobs")
-
-
-class Batch:
-    """What the next transaction has to write. Kept until it is committed."""
-
-    def __init__(self):
-        self.outcomes: list[Outcome] = []
-        self.reports: list[Report] = []
-        self.releases: list[ClaimedRun] = []
-
-    def __bool__(self) -> bool:
-        return bool(self.outcomes or self.reports or self.releases)
 
 
 class Hold:
@@ -142,12 +133,18 @@ class Hold:
         is_too_long = any(context.claimed_at < oldest for context in waiting)
         return waiting if is_too_long or self._stopping.is_set() else []
 
-    def keep_stored(self, stored: list[Outcome]) -> list[Outcome]:
-        """Take note which outcomes of the batch were stored. The others are not this worker's, or cannot be stored:
-        their functions have run, and must not run again."""
-        keys = {outcome.run.key for outcome in stored}
-        self._given_up |= {outcome.run.key for outcome in self.batch.outcomes} - keys
-        return stored
+    def ask_to_end(self, run_ids: Collection[int]) -> None:
+        """Tell the functions of these runs that somebody has asked them to end."""
+        for context in self._held.values():
+            if context.id in run_ids:
+                context.cancel_requested = True
+
+    def settle(self, written: Batch, finished: Finished, later: Batch) -> None:
+        """A transaction is committed: `written` was tried, `later` is kept for the next one. Outcomes that were neither
+        stored nor kept are not this worker's, or cannot be stored: their functions have run, and must not run again."""
+        self._given_up |= _keys(written.outcomes) - _keys(finished.stored) - _keys(finished.locked)
+        later.outcomes += finished.locked
+        self.batch = later
 
     def reconcile(self, owned: list[ClaimedRun]) -> list[ClaimedRun]:
         """Compare with the runs that the database says this worker owns: drop outcomes that are stored already, and
@@ -165,3 +162,7 @@ class Hold:
                 self._ghosts.add(key)
         self._held.clear()
         self.batch = Batch()
+
+
+def _keys(outcomes: list[Outcome]) -> set[tuple[int, int, int]]:
+    return {outcome.run.key for outcome in outcomes}

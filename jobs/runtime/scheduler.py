@@ -8,28 +8,31 @@ from contextlib import suppress
 from threading import Thread
 
 from django.apps import apps
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError
 
 from jobs.conf import get_settings
 from jobs.core import wake
 from jobs.core.log import Log
 from jobs.core.wake import Flag
 from jobs.lifecycle.ageing import AgeingMismatch, check_ageing
-from jobs.lifecycle.database import connection
+from jobs.lifecycle.database import begin_session, connection
+from jobs.lifecycle.declare import declare_schedules
+from jobs.lifecycle.faults import is_lock_timeout, is_refusal, told
+from jobs.lifecycle.server import UnsupportedServer, check_server
 from jobs.models import Worker
-from jobs.runtime import context
+from jobs.runtime import capture, context
 from jobs.runtime.dispatcher import Dispatcher
 from jobs.runtime.executors.threads import ThreadsExecutor
+from jobs.runtime.pause import Pause
 from jobs.runtime.wakeups import Wakeup
 
 logger = Log("jobs")
 
 EXECUTORS = {ThreadsExecutor.name: ThreadsExecutor}
 
-FIRST_PAUSE = 0.05
-LONGEST_PAUSE = 5.0
 TABLES_PAUSE = 1.0
 READY_STEP = 0.05
+DRAIN_STEP = 0.05
 # How long an unreachable database may hold up the last write of a stop. Others rescue what it would have handed back.
 LAST_WRITE_SECONDS = 5.0
 
@@ -51,19 +54,22 @@ class Scheduler:
         drain: bool = False,
     ):
         settings = get_settings()
-        self.refusal: AgeingMismatch | None = None
+        queues = settings.QUEUES if queues is None else queues
+        self.refusal: AgeingMismatch | UnsupportedServer | None = None
         self.fault: BaseException | None = None
         self.stopped = Flag()
         self._grace_seconds = settings.GRACE_SECONDS if grace_seconds is None else grace_seconds
         self._drain = drain
+        self._kind, self._capture_prints = kind, settings.CAPTURE_PRINTS
         self._dispatcher = Dispatcher(
             EXECUTORS[settings.EXECUTOR](threads or settings.THREADS),
             settings,
             kind=kind,
-            queues=settings.QUEUES if queues is None else queues,
+            queues=queues,
             stays=not drain,
         )
-        self._wakeup = Wakeup(self._dispatcher.woken)
+        self._wakeup = Wakeup(self._dispatcher.woken, queues)
+        self._session = None  # the connection that was prepared last
         self._thread = Thread(target=self._run, name="jobs-dispatcher", daemon=True)
 
     def start(self) -> None:
@@ -104,8 +110,9 @@ class Scheduler:
     def _run(self) -> None:
         try:
             if self._is_site_ready() and self._enter():
-                self._loop()
-                self._dispatcher.leave()
+                with capture.prints(self._kind, self._capture_prints), self._wakeup.listening():
+                    self._loop()
+                    self._dispatcher.leave()
         except BaseException as fault:
             self.fault = fault
             logger.exception("the scheduler ends because of an error in itself")
@@ -122,16 +129,18 @@ class Scheduler:
 
     def _enter(self) -> bool:
         """Become a worker as soon as the database allows it. False: stopped before, or refused."""
-        pause = _Pause()
+        pause = Pause()
         while not self._dispatcher.stopping.is_set():
             try:
+                check_server(connection())
                 if _has_tables():
                     check_ageing()
+                    declare_schedules()
                     self._dispatcher.enter()
                     return True
                 pause.tell_once("the tables of jobs are not there yet: waiting for `manage.py migrate`")
                 self._dispatcher.stopping.wait(TABLES_PAUSE)
-            except AgeingMismatch as refusal:
+            except (AgeingMismatch, UnsupportedServer) as refusal:
                 self.refusal = refusal
                 logger.error("the scheduler does not start: %s", refusal)
                 return False
@@ -143,23 +152,24 @@ class Scheduler:
         return False
 
     def _loop(self) -> None:
-        pause = _Pause()
+        pause = Pause()
         while not self._dispatcher.is_done:
             try:
+                self._prepare_session()
                 did_something = self._dispatcher.cycle()
                 pause.reset()
                 if self._drain and not self._dispatcher.hold.is_busy:
                     if not did_something:
                         self._dispatcher.request_stop(0)
+                    elif not self._dispatcher.had_work:  # somebody else has locked what is due
+                        self._dispatcher.stopping.wait(DRAIN_STEP)
                     continue
-                if did_something:
+                if self._dispatcher.had_work:
                     self._wakeup.was_busy()
-                self._wakeup.wait(self._dispatcher.next_look_in())
-            except (OperationalError, InterfaceError) as error:
-                self._pause_after(error, pause)
-            except Exception as error:  # a value that the database refuses, or a fault of ours: never a dead thread
-                logger.exception("a cycle of the dispatcher failed")
-                self._dispatcher.write_one_by_one()
+                if not self._dispatcher.is_done:
+                    self._wakeup.wait(self._dispatcher.next_look_in())
+            except Exception as error:  # whatever it is: never a dead thread
+                self._learn_from(error)
                 self._pause_after(error, pause)
             else:
                 continue
@@ -167,34 +177,29 @@ class Scheduler:
                 logger.error("the database cannot be reached: leaving without handing back what is left")
                 return
 
-    def _pause_after(self, error: Exception, pause: "_Pause") -> None:
+    def _prepare_session(self) -> None:
+        db = connection()
+        if db.connection is None or db.connection is not self._session:
+            db.ensure_connection()
+            begin_session(db)
+            self._session = db.connection
+
+    def _learn_from(self, error: Exception) -> None:
+        """What is about one row must not stop the others; what is about the database passes, or is told at each try."""
+        if is_lock_timeout(error) or is_refusal(error):
+            self._dispatcher.write_one_by_one()
+        elif not isinstance(error, (DatabaseError, InterfaceError)):
+            logger.exception("a cycle of the dispatcher failed")
+            self._dispatcher.write_one_by_one()
+
+    def _pause_after(self, error: Exception, pause: Pause) -> None:
         seconds = pause.next()
-        logger.warning("the dispatcher failed (%s: %s); next try in %.2f s", type(error).__name__, error, seconds)
+        logger.warning("the dispatcher failed (%s); next try in %.2f s", told(error), seconds)
         _close_connection()
         if self._dispatcher.stopping.is_set():
             time.sleep(seconds)
         else:
             self._dispatcher.stopping.wait(seconds)
-
-
-class _Pause:
-    """Growing pauses while something fails."""
-
-    def __init__(self):
-        self._told: str | None = None
-        self.reset()
-
-    def reset(self) -> None:
-        self._next = FIRST_PAUSE
-
-    def next(self) -> float:
-        seconds, self._next = self._next, min(2 * self._next, LONGEST_PAUSE)
-        return seconds
-
-    def tell_once(self, message: str) -> None:
-        if self._told != message:
-            logger.info(message)
-            self._told = message
 
 
 def _close_connection() -> None:

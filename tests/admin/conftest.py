@@ -2,6 +2,8 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
+from jobs.testing import FakeClock
+
 
 @pytest.fixture
 def staff(db):
@@ -17,3 +19,10 @@ def staff(db):
         return client
 
     return make
+
+
+@pytest.fixture
+def clock():
+    """Midnight before 2027, in UTC, until it is moved."""
+    with FakeClock() as clock:
+        yield clock

@@ -72,3 +72,39 @@ def test_the_error_for_wrong_parameters_shows_no_secret(staff, db):
     html = page(staff("view_run", "view_attempt", "view_arguments"), url("run", "change", run.pk))
     assert "The parameters do not fit the function" in html
     assert "s3cr3t" not in html
+
+
+# What an exception says may hold values: its class is told to everybody who may view the run.
+
+
+@pytest.fixture
+def failed(db) -> Run:
+    run = tasks.admin_fail.enqueue("account 4711 is closed")
+    drain()
+    run.refresh_from_db()
+    assert run.state == State.FAILED
+    return run
+
+
+@pytest.mark.parametrize("may", [False, True])
+def test_messages_and_tracebacks_are_for_those_who_may_see_values(staff, failed, may):
+    client = staff("view_run", "view_attempt", *(["view_arguments"] if may else []))
+    shown, in_list = page(client, url("run", "change", failed.pk)), page(client, url("run"))
+    for html in (shown, in_list):
+        assert "The function raised ValueError" in html
+        assert ("account 4711" in html) is may
+    assert "ValueError" in shown.partition("unsuccessful attempts")[2].lower() or "ValueError" in shown
+    assert ("Traceback" in shown) is may
+
+
+def test_attempts_need_a_permission_of_their_own(staff, failed):
+    html = page(staff("view_run", "view_arguments"), url("run", "change", failed.pk))
+    assert "Traceback" not in html
+
+
+def test_no_values_come_back_from_a_search(staff, failed):
+    client = staff("view_run")
+    assert client.get(url("run"), {"q": "account 4711"}).context["cl"].result_count == 0
+    for lookup in ("reason_json__contains", "attempts__message__contains", "reason_code__exact"):
+        answer = client.get(url("run"), {lookup: "account"})
+        assert answer.status_code == 400 or not answer.context["cl"].result_count

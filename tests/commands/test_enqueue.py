@@ -35,11 +35,32 @@ def test_it_stores_a_run_and_says_which(command, pay):
     assert (run.task, run.arguments, run.priority, run.queue) == (pay.name, {"amount": 5}, 7, "default")
 
 
-def test_texts_become_the_types_of_the_function(command, pay):
-    texts = ["amount=5", "day=2026-11-01", "to=a=b and more", 'tags=["x", "y"]']
-    command("enqueue", pay.name, *[part for text in texts for part in ("--param", text)])
+def enqueue(command, task, *texts):
+    return command("enqueue", task.name, *[part for text in texts for part in ("--param", text)])
+
+
+# The texts, and the JSON values that are stored.
+TEXTS = {
+    "each as its type says": (
+        ["amount=5", "day=2026-11-01", "to=a=b and more", 'tags=["x", "y"]'],
+        {"amount": 5, "day": "2026-11-01", "to": "a=b and more", "tags": ["x", "y"]},
+    ),
+    "one item a line": (["amount=5", "tags=x y\nz"], {"amount": 5, "tags": ["x y", "z"]}),
+    "empty ones": (["amount=0", "day=", "to=", "tags="], {"amount": 0, "day": None, "to": "", "tags": None}),
+    "words that mean nothing": (["amount=5", "to=null"], {"amount": 5, "to": "null"}),
+}
+
+
+@pytest.mark.parametrize(("texts", "stored"), TEXTS.values(), ids=TEXTS)
+def test_texts_become_the_types_of_the_function(command, pay, texts, stored):
+    assert enqueue(command, pay, *texts).code == 0
+    assert Run.objects.get().arguments == stored
+
+
+def test_the_function_gets_its_types(command, pay):
+    enqueue(command, pay, "amount=5", "day=2026-11-01", 'tags=["x", "y"]')
     drain()
-    assert Run.objects.get().result == "5 2026-11-01 a=b and more ['x', 'y']"
+    assert Run.objects.get().result == "5 2026-11-01  ['x', 'y']"
 
 
 def test_options(command, pay):
@@ -59,7 +80,8 @@ def test_under_a_held_key_nothing_is_stored(command, pay):
 # Arguments after the name, and what the refusal says.
 REFUSED = {
     "a missing parameter": ([], "amount: is missing"),
-    "a wrong type": (["--param", "amount=five"], "amount"),
+    "a wrong type": (["--param", "amount=five"], "amount: expected a whole number, such as 5; got 'five'"),
+    "an empty text": (["--param", "amount="], "amount: expected a whole number, such as 5; got nothing"),
     "an unknown name": (["--param", "amount=1", "--param", "amuont=1"], "did you mean 'amount'?"),
     "no equals sign": (["--param", "amount"], "Write a parameter as NAME=VALUE, got 'amount'"),
     "no name": (["--param", "=5"], "Write a parameter as NAME=VALUE, got '=5'"),

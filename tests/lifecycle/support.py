@@ -82,7 +82,7 @@ def failure(run, message="no", **changes) -> Outcome:
 
 def write(*outcomes, one_by_one=False) -> list[Outcome]:
     with transaction.atomic(using=alias()):
-        return finish(connection(), list(outcomes), one_by_one=one_by_one)
+        return finish(connection(), list(outcomes), one_by_one=one_by_one).stored
 
 
 def ended(state=State.SUCCEEDED, **columns) -> Run:

@@ -6,7 +6,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from jobs.lifecycle import CancelAnswer
+from jobs.lifecycle import CancelAnswer, cancel
+from jobs.lifecycle import claim as claims
+from jobs.lifecycle.database import connection
 from jobs.models import AuditEntry, Run
 from jobs.testing import drain
 from tests.lifecycle.support import PATIENCE, Thread, failure, fresh, row, stored, success, take, take_one, write
@@ -89,11 +91,33 @@ class TestStale:
         assert run.cancel() is CancelAnswer.CANCELLED
 
 
+def test_a_release_between_the_update_and_the_look_is_cancelled_all_the_same(monkeypatch):
+    run = stored()
+    claimed, refresh = take(), Run.refresh_from_db
+
+    def release_before_the_first_look(self, **options):
+        if claimed:
+            claims.release(connection(), [claimed.pop()])
+        refresh(self, **options)
+
+    monkeypatch.setattr(Run, "refresh_from_db", release_before_the_first_look)
+    assert cancel(run) is CancelAnswer.CANCELLED
+    assert row(run)["state"] == "cancelled"
+
+
+def test_a_run_that_comes_and_goes_for_ever_is_told_to_run(monkeypatch):
+    run = stored()
+    take()
+    monkeypatch.setattr(Run, "refresh_from_db", lambda self, **options: setattr(self, "state", "queued"))
+    assert cancel(run) is CancelAnswer.RUNNING
+    assert row(run)["state"] == "running"
+
+
 def test_by_a_user(clock):
     ann = User.objects.create(username="ann")
     run = stored()
     run.cancel(actor=ann, note="wrong month")
-    assert fresh(run).reason == "Cancelled before it started by ann."
+    assert fresh(run).reason == "Cancelled before it started by ann: wrong month."
     entry = AuditEntry.objects.get()
     assert (entry.verb, entry.object_type, entry.object_id) == ("cancel", "run", str(run.pk))
     assert (entry.actor_key, entry.actor_name, entry.note, entry.at) == (str(ann.pk), "ann", "wrong month", clock.now())

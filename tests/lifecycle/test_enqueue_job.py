@@ -1,5 +1,7 @@
 """Runs of a stored definition."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.auth.models import User
 
@@ -27,9 +29,9 @@ def test_the_run_of_a_job():
     assert not AuditEntry.objects.exists()
 
 
-def test_given_arguments_replace_stored_ones_of_the_same_name():
+def test_given_arguments_come_in_the_place_of_all_stored_ones():
     made = job()
-    assert enqueue_job(made, arguments={"b": 7}).arguments == {"a": 1, "b": 7}
+    assert enqueue_job(made, arguments={"a": 7}).arguments == {"a": 7}
     made.refresh_from_db()
     assert made.arguments == {"a": 1, "b": 5}
 
@@ -60,11 +62,13 @@ def test_a_job_whose_function_is_gone():
     assert not Run.objects.exists()
 
 
-@pytest.mark.parametrize("arguments", [{"a": "1"}, {"c": 1}, {"b": None}])
-def test_arguments_that_do_not_fit(arguments):
+@pytest.mark.parametrize(
+    ("arguments", "wrong"), [({"a": "1"}, "a"), ({"a": 1, "c": 1}, "c"), ({"a": 1, "b": None}, "b"), ({"b": 1}, "a")]
+)
+def test_arguments_that_do_not_fit(arguments, wrong):
     with pytest.raises(ParameterError) as caught:
         enqueue_job(job(), arguments=arguments, actor="somebody")
-    assert set(caught.value.errors) == set(arguments)
+    assert set(caught.value.errors) == {wrong}
     assert not Run.objects.exists()
     assert not AuditEntry.objects.exists()
 
@@ -98,3 +102,35 @@ def test_deleting_a_job_rewrites_no_history():
     assert (fresh(run).job_id, fresh(run).job_name) == (number, "Sum")
     drain()
     assert fresh(run).state == "succeeded"
+
+
+def test_given_options_come_in_the_place_of_the_jobs(clock):
+    made = job(priority=5, queue="q", unique_key="k")
+    before = Job.objects.values().get()
+    options = {"priority": -3, "queue": "other", "unique_key": None, "run_after": timedelta(hours=1)}
+    run = fresh(enqueue_job(made, options=options))
+    assert (run.priority, run.queue, run.unique_key, run.unique_hash) == (-3, "other", "", None)
+    assert (run.state, run.due_at) == ("scheduled", clock.now() + timedelta(hours=1))
+    assert Job.objects.values().get() == before
+
+
+def test_options_that_are_not_given_stay_those_of_the_job():
+    run = fresh(enqueue_job(job(priority=5, queue="q", on_lost="fail", max_losses=2), options={"priority": 1}))
+    assert (run.priority, run.queue, run.on_lost, run.max_losses) == (1, "q", "fail", 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"colour": "red"}, "Unknown option 'colour'"),
+        ({"priority": 101}, "priority"),
+        ({"queue": ""}, "queue must be"),
+        ({"run_after": 5}, "run_after must be"),
+        ({"unique_key": "x" * 256}, "unique_key must be"),
+    ],
+)
+def test_options_that_do_not_fit(options, problem):
+    with pytest.raises((TypeError, ValueError), match=problem):
+        enqueue_job(job(), options=options, actor="somebody")
+    assert not Run.objects.exists()
+    assert not AuditEntry.objects.exists()

@@ -111,6 +111,21 @@ def test_over_all_queues(notes):
     assert numbers(notes) == [*range(1, 20, 2), *range(0, 20, 2)]
 
 
+def test_of_thousands_that_are_due_at_once_the_most_urgent_starts_first(notes):
+    """More than one transaction makes ready; those that are due longest are not those that are most urgent."""
+    with FakeClock() as clock:
+        for part in range(5):
+            later = lifecycle_note.using(run_after=timedelta(seconds=part + 1), priority=9 - part)
+            later.enqueue_many(
+                [{"what": {"number": f"{part}.{number}", "priority": 9 - part}} for number in range(1000)]
+            )
+        submit("urgent", -3, run_after=timedelta(seconds=50))
+        submit("less urgent", -2, run_after=timedelta(seconds=40))
+        clock.move(100)
+        work_until(3)
+    assert numbers(notes)[:3] == ["urgent", "less urgent", "4.0"]
+
+
 def parent(number):
     lifecycle_notes.append(number)
     lifecycle_note.using(priority=-50).enqueue(f"child of {number}")

@@ -1,7 +1,7 @@
 """A rescue beside faults and races."""
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 
 from jobs.core import clock as the_clock
 from jobs.core.states import State, check_move
@@ -25,7 +25,8 @@ pytestmark = pytest.mark.django_db
 
 
 def rescued(*dead):
-    return rescues.rescue(connection(), [worker.pk for worker in dead], the_clock.now())
+    with transaction.atomic():
+        return rescues.rescue(connection(), [worker.pk for worker in dead], the_clock.now())
 
 
 def test_a_run_that_cannot_be_written_keeps_none_of_the_others(refuse, caplog):
@@ -48,8 +49,7 @@ def test_it_is_tried_again_at_the_next_look(refuse):
     take(1, worker=dead.pk)
     refuse(f"NEW.id = {run.pk}")
     assert rescued(dead) == []
-    with connection().cursor() as cursor:
-        cursor.execute("DROP TRIGGER refuse_0")
+    refuse.end()
     assert rescued() == [run.pk]
 
 
@@ -57,7 +57,7 @@ def test_an_attempt_that_cannot_be_written_leaves_the_run_as_it_was(refuse):
     run = stored()
     dead = new_worker()
     take(1, worker=dead.pk)
-    refuse("1", table="jobs_attempt", event="INSERT")
+    refuse("TRUE", table="jobs_attempt", event="INSERT")
     before = row(run)
     assert rescued(dead) == []
     assert row(run) == before

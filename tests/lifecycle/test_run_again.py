@@ -1,10 +1,13 @@
 """Repeating what has ended."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from jobs.core.order import STRICT_AGEING, order_key
+from jobs.errors import NotRegistered, ParameterError
 from jobs.lifecycle import NotFinished
 from jobs.models import AuditEntry, Run
 from jobs.testing import drain
@@ -113,3 +116,50 @@ def test_it_wakes_the_dispatcher(wakes, django_capture_on_commit_callbacks):
     with django_capture_on_commit_callbacks(execute=True):
         ended().run_again()
     assert wakes == ["wake"]
+
+
+def old_sum(**columns) -> Run:
+    return ended(task="tests.tasks.lifecycle_add", arguments_json='{"a":1,"b":2}', priority=3, queue="q", **columns)
+
+
+def test_with_other_parameters():
+    old = old_sum()
+    before = row(old)
+    again = old.run_again(arguments={"a": 5}, actor="ann")
+    assert row(old) == before
+    assert (fresh(again).arguments, fresh(again).rerun_of_id) == ({"a": 5}, old.pk)
+    assert (again.priority, again.queue) == (3, "q")
+    drain()
+    assert fresh(again).result == 6
+
+
+@pytest.mark.parametrize("arguments", [{"a": "x"}, {}, {"a": 1, "c": 1}])
+def test_with_parameters_that_do_not_fit(arguments):
+    with pytest.raises(ParameterError):
+        old_sum().run_again(arguments=arguments, actor="ann")
+    assert Run.objects.count() == 1
+    assert not AuditEntry.objects.exists()
+
+
+def test_other_parameters_need_the_function_and_the_same_ones_do_not():
+    old = ended(task="tests.tasks.lifecycle_gone")
+    with pytest.raises(NotRegistered, match="lifecycle_gone"):
+        old.run_again(arguments={})
+    assert old.run_again().arguments == old.arguments
+
+
+def test_with_other_options(clock):
+    old = old_sum(on_lost="fail", max_losses=2)
+    options = {"priority": -7, "queue": "other", "unique_key": "k", "run_after": timedelta(minutes=5)}
+    again = fresh(old.run_again(options=options))
+    assert (again.priority, again.queue, again.unique_key) == (-7, "other", "k")
+    assert (again.state, again.due_at) == ("scheduled", clock.now() + timedelta(minutes=5))
+    assert (again.on_lost, again.max_losses, again.arguments) == ("fail", 2, {"a": 1, "b": 2})
+
+
+@pytest.mark.parametrize("options", [{"colour": "red"}, {"priority": 101}, {"queue": ""}, {"run_after": 5}])
+def test_with_options_that_do_not_fit(options):
+    with pytest.raises((TypeError, ValueError)):
+        old_sum().run_again(options=options, actor="ann")
+    assert Run.objects.count() == 1
+    assert not AuditEntry.objects.exists()

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.django_db
 def test_an_empty_site():
     assert status() == {
         "is_working": False,
+        "last_beat_seconds_ago": None,
         "runs": {"blocked": 0, "queued": 0, "running": 0, "scheduled": 0},
         "failed_last_hour": 0,
         "oldest_waiting_seconds": 0.0,
@@ -30,7 +31,7 @@ def test_what_waits_and_for_how_long(clock):
     stored(queue="a")
     stored(queue="b", state="scheduled", ready_in=60)
     stored(queue="b", state="running")
-    Queue.objects.create(name="c", is_paused=True)
+    Queue.objects.create(name="c", is_paused=True, paused_reason="why")
     clock.move(10.5)
     stored(queue="c")
     ended(queue="d")
@@ -38,8 +39,8 @@ def test_what_waits_and_for_how_long(clock):
     assert told["runs"] == {"blocked": 0, "queued": 3, "running": 1, "scheduled": 1}
     assert told["oldest_waiting_seconds"] == 20.5
     assert told["queues"] == [
-        {"name": "a", "is_paused": False, "queued": 2, "oldest_waiting_seconds": 20.5},
-        {"name": "c", "is_paused": True, "queued": 1, "oldest_waiting_seconds": 0.0},
+        {"name": "a", "is_paused": False, "paused_reason": "", "queued": 2, "oldest_waiting_seconds": 20.5},
+        {"name": "c", "is_paused": True, "paused_reason": "why", "queued": 1, "oldest_waiting_seconds": 0.0},
     ]
     assert json.loads(json.dumps(told)) == told
 
@@ -77,9 +78,24 @@ def test_who_works(clock, settings):
     assert [each["is_alive"] for each in status()["workers"]] == [False]
 
 
+def test_how_long_ago_anybody_gave_a_sign_of_life(clock):
+    worker = new_worker()
+    workers.mark(connection(), worker.pk, Worker.State.STOPPED, clock.now())
+    clock.move(45.5)
+    assert (status()["last_beat_seconds_ago"], status()["workers"]) == (45.5, [])
+
+
+def test_a_worker_without_a_sign_of_life_has_the_age_of_its_start(clock):
+    worker = new_worker()
+    Worker.objects.filter(pk=worker.pk).update(beat_at=None)
+    clock.move(1)
+    (told,) = status()["workers"]
+    assert (told["last_beat_seconds_ago"], told["is_alive"]) == (1.0, True)
+
+
 def test_the_number_of_statements_does_not_grow(clock, django_assert_num_queries):
     for number in range(5):
         stored(queue=f"q{number}")
         new_worker()
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         status()

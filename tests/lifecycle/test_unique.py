@@ -97,7 +97,10 @@ def test_the_insert_stands_in_a_savepoint():
     with transaction.atomic(), CaptureQueriesContext(connection()) as captured:
         assert not keyed.enqueue(2).is_new
     first_words = [query["sql"].split(maxsplit=1)[0] for query in captured]
-    assert first_words[:3] == ["SAVEPOINT", "INSERT", "ROLLBACK"]
+    if connection().vendor == "mysql":  # an INSERT that meets the other row would lock it
+        assert first_words == ["SELECT"]
+    else:
+        assert first_words[:3] == ["SAVEPOINT", "INSERT", "ROLLBACK"]
 
 
 def test_a_conflict_with_what_is_not_committed_yet():

@@ -1,5 +1,6 @@
 """Short ways to send one value through a signature."""
 
+import inspect
 import re
 from enum import Enum, IntEnum, IntFlag, StrEnum
 
@@ -9,7 +10,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from jobs.errors import ParameterError
-from jobs.parameters import Signature, dumps, loads
+from jobs.parameters import ParametersForm, Signature, dumps, loads
+from jobs.parameters.base import NOTHING
+from tests.parameters import browser
 
 # Machines differ in speed: no example is judged by the time it takes.
 any_speed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -56,12 +59,14 @@ class Colour(Enum):
     BLUE = "blue"
 
 
-def one(annotation, name="x"):
+def one(annotation, name="x", default=inspect.Parameter.empty):
     """The signature of a function with one parameter of this annotation."""
-    namespace = {}
-    exec(f"def func({name}): ...", namespace)
-    namespace["func"].__annotations__ = {name: annotation}
-    return Signature.of(namespace["func"], task_name="shop.tasks.one")
+
+    def func(**parameters): ...
+
+    parameter = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+    func.__signature__ = inspect.Signature([parameter])
+    return Signature.of(func, task_name="shop.tasks.one")
 
 
 def stored(annotation, value):
@@ -85,6 +90,47 @@ def problem(annotation, value, name="x"):
         one(annotation, name).bind((), {name: value})
     assert list(caught.value.errors) == [name]
     return caught.value.errors[name]
+
+
+def form_of(annotation, data=None, *, stored=NOTHING, default=inspect.Parameter.empty, name="x"):
+    """The form for one parameter. `data` is what a browser sends, or the text of the parameter."""
+    if isinstance(data, str):
+        data = {f"parameter-{name}": data}
+    there = {} if stored is NOTHING else {name: stored}
+    return ParametersForm(one(annotation, name, default), data, stored=there)
+
+
+def shown(form):
+    """What a browser sends of a form that nobody has touched."""
+    return browser.submitted(str(form))
+
+
+def untouched(annotation, **options):
+    """The JSON values to store where a person sends the form as it was shown."""
+    form = form_of(annotation, shown(form_of(annotation, **options)), **options)
+    assert form.is_valid(), form.errors
+    return form.arguments
+
+
+def typed(annotation, data, **options):
+    """The JSON value to store for what was typed, or NOTHING."""
+    form = form_of(annotation, data, **options)
+    assert form.is_valid(), form.errors
+    return form.arguments.get("x", NOTHING)
+
+
+def form_problem(annotation, data, name="x", **options):
+    """What the form says of what was typed."""
+    form = form_of(annotation, data, name=name, **options)
+    assert not form.is_valid()
+    assert list(form.errors) == [name]
+    str(form).encode()
+    return form.errors[name][0]
+
+
+def read(annotation, text, **options):
+    """The JSON value to store for a text at a command line, or NOTHING."""
+    return one(annotation, **options).from_text({options.get("name", "x"): text}).get("x", NOTHING)
 
 
 def same(one_value, other):

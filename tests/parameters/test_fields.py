@@ -83,6 +83,12 @@ def test_the_words_do_not_depend_on_the_language():
         assert problem(Mail, "nobody").endswith("Enter a valid email address.")
 
 
+def test_a_field_that_cannot_check_the_type_refuses_all():
+    assert problem(Annotated[float, forms.DecimalField()], 1.5).endswith(
+        "DecimalField cannot check it (AttributeError)"
+    )
+
+
 def test_a_validator_of_ones_own():
     def even(value):
         if value % 2:

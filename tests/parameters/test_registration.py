@@ -12,6 +12,7 @@ from django import forms
 
 from jobs.errors import ParameterError, RegistrationError
 from jobs.parameters import Signature
+from tests.names import named
 from tests.parameters import late_annotations
 from tests.parameters.support import one
 
@@ -70,7 +71,7 @@ UNSUPPORTED = [
 ]
 
 
-@pytest.mark.parametrize("annotation", UNSUPPORTED, ids=str)
+@pytest.mark.parametrize("annotation", UNSUPPORTED, ids=named)
 def test_an_annotation_outside_of_the_table_is_refused_by_the_name_of_its_parameter(annotation):
     with pytest.raises(RegistrationError, match=r"shop\.tasks\.one: parameter 'x'"):
         one(annotation)

@@ -1,5 +1,6 @@
 """Whatever value a type has: bind, JSON text and the start of the run give back an equal one of the same type."""
 
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.parameters import dumps, loads
+from tests.names import named
 from tests.parameters.support import (
     Access,
     Level,
@@ -22,7 +24,6 @@ from tests.parameters.support import (
     floats,
     given_back,
     json_values,
-    one,
     same,
     stored,
     texts,
@@ -55,7 +56,7 @@ TYPES = {
 }
 
 
-@pytest.mark.parametrize("annotation", TYPES, ids=str)
+@pytest.mark.parametrize("annotation", TYPES, ids=named)
 @any_speed
 @given(data=st.data())
 def test_it_comes_back_as_it_was(annotation, data):
@@ -63,7 +64,7 @@ def test_it_comes_back_as_it_was(annotation, data):
     assert same(trip(annotation, value), value)
 
 
-@pytest.mark.parametrize("annotation", TYPES, ids=str)
+@pytest.mark.parametrize("annotation", TYPES, ids=named)
 @any_speed
 @given(data=st.data())
 def test_the_json_form_is_accepted_and_stored_as_it_is(annotation, data):
@@ -82,7 +83,7 @@ def test_a_datetime_comes_back_with_the_offset_that_it_had(value):
     assert stored(datetime, stored(datetime, value)) == stored(datetime, value)
 
 
-@pytest.mark.parametrize("annotation", TYPES, ids=str)
+@pytest.mark.parametrize("annotation", TYPES, ids=named)
 @any_speed
 @given(value=json_values)
 def test_what_is_accepted_is_stored_as_its_own_json_form(annotation, value):
@@ -107,11 +108,8 @@ def test_the_stored_text_is_ascii_in_one_line(value):
 @any_speed
 @given(st.text())
 def test_no_text_is_taken_for_a_type_that_it_is_not(text):
-    """Whatever is typed, reading it gives a value whose text it is, or a refusal."""
+    """A text that is given as a value is the JSON form of one, or refused."""
     for annotation in (date, datetime, time, timedelta, Decimal, UUID):
-        try:
-            result = one(annotation).from_text({"x": text})
-        except ValueError:
-            continue
-        assert result == {"x": text}
-        assert given_back(annotation, text) is not None
+        with suppress(ValueError):
+            assert stored(annotation, text) == text
+            assert given_back(annotation, text) is not None

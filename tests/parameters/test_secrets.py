@@ -12,7 +12,11 @@ from django.views.debug import SafeExceptionReporterFilter
 
 from jobs.errors import ParameterError
 from jobs.parameters import Signature, mask
-from tests.parameters.support import Region, one, problem
+from tests.parameters.support import (
+    Region,
+    one,
+    problem,
+)
 
 STARS = SafeExceptionReporterFilter.cleansed_substitute
 SECRET = "S3CR3T-1"

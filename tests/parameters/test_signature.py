@@ -121,7 +121,7 @@ def test_what_is_known_of_a_parameter():
     assert (parameters["day"].is_required, parameters["day"].default) == (True, inspect.Parameter.empty)
     assert (parameters["region"].is_required, parameters["region"].default) == (False, "eu")
     assert parameters["dry_run"].kind is inspect.Parameter.KEYWORD_ONLY
-    assert parameters["day"].type.is_text
+    assert parameters["day"].type.expected == 'text, such as "abc"'
 
 
 class TestCallables:

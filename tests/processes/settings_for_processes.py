@@ -6,9 +6,10 @@ import time
 from pathlib import Path
 
 from config.settings import *  # noqa: F403
-from config.settings import INSTALLED_APPS
+from config.settings import INSTALLED_APPS, LOGGING
+from tests.processes import switches
 
-INSTALLED_APPS = [*INSTALLED_APPS, "tests"]
+INSTALLED_APPS = [*INSTALLED_APPS, "tests", "tests.processes"]
 
 
 def open_the_gate_and_linger():
@@ -17,5 +18,12 @@ def open_the_gate_and_linger():
     time.sleep(2)
 
 
+if "RUNTIME_QUIET" in os.environ:  # a console costs memory of its own
+    LOGGING["handlers"]["nowhere"] = {"class": "logging.NullHandler"}  # without any, Python itself tells warnings
+    LOGGING["root"]["handlers"] = ["nowhere"]
+
 if "RUNTIME_LINGER" in os.environ:
     atexit.register(open_the_gate_and_linger)
+
+if "RUNTIME_SWITCHES" in os.environ:
+    switches.install(Path(os.environ["RUNTIME_SWITCHES"]))

@@ -2,20 +2,26 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections import Counter
 from contextlib import suppress
+from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import quote
 
 from django.db import connection
 
+from benchmarks.servers.system import is_alive, marked
 from tests.runtime.support import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60  # seconds; only a failing test waits that long
+# For a worker beside which none lives: a busy machine may keep any process from its work for a second or two, and a
+# worker that waits no longer than that would take it for dead.
+SWIFT = {"JOBS_HEARTBEAT_SECONDS": "0.25", "JOBS_LOST_AFTER_SECONDS": "1"}
 SCHEMES = {"sqlite": "sqlite", "postgresql": "postgres", "mysql": "mysql"}
 
 
@@ -27,6 +33,28 @@ def database_url() -> str:
     user, password = (quote(config[key], safe="") for key in ("USER", "PASSWORD"))
     port = f":{config['PORT']}" if config["PORT"] else ""
     return f"{SCHEMES[connection.vendor]}://{user}:{password}@{quote(config['HOST'], safe='')}{port}/{config['NAME']}"
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def wait_for_answer(port: int) -> None:
+    """Wait until a server answers there: before, a signal meets it in the middle of its start."""
+
+    def answers():
+        connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        try:
+            connection.request("GET", "/no-such-page/")
+            return connection.getresponse().status == 404
+        except OSError:
+            return False
+        finally:
+            connection.close()
+
+    wait_until(answers, PATIENCE)
 
 
 class Process:
@@ -95,8 +123,8 @@ class Site:
             "VAR_DIR": str(folder / "var"),
             "HTTPS": "off",
             "RUNTIME_MARKS": str(folder / "marks"),
-            "JOBS_HEARTBEAT_SECONDS": "0.4",
-            "JOBS_LOST_AFTER_SECONDS": "2",
+            "JOBS_HEARTBEAT_SECONDS": "0.5",
+            "JOBS_LOST_AFTER_SECONDS": "5",
             "JOBS_POLL_SECONDS": "0.2",
             "JOBS_GRACE_SECONDS": "20",
         }
@@ -126,8 +154,22 @@ class Site:
         return process
 
     def end(self) -> None:
+        """Kill what it has started, and wait until nobody is left: a process at work that misses its row, because the
+        database was emptied, comes back as a new worker, which the next test would find."""
         for process in self._processes:
             process.kill()
+        wait_until(lambda: not self._left(), PATIENCE)
+
+    def _left(self) -> list[int]:
+        """All processes of the site that live, whoever has started them; without /proc nobody can tell."""
+        if not Path("/proc/self/environ").exists():
+            return []
+        return [pid for pid in marked(f"RUNTIME_MARKS={self.environment['RUNTIME_MARKS']}\0") if is_alive(pid)]
+
+    @property
+    def outputs(self) -> list[tuple[str, str]]:
+        """Of each process that it has started: who it is, and what it has printed."""
+        return [(f"pid {process.pid}", process.output) for process in self._processes]
 
     @property
     def marks(self) -> list[tuple[int, int, int, str]]:

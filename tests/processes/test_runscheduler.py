@@ -1,20 +1,17 @@
-"""`manage.py runscheduler`: executes, and ends in order."""
+"""`manage.py runscheduler`: executes, and ends in order. More about its end is in test_stop_signals."""
 
 import signal
 from datetime import timedelta
 
 import pytest
 
-from jobs.models import Run, Worker
+from jobs.models import Run, RunLog, Worker
+from tests.processes import tasks
 from tests.processes.support import PATIENCE, no_problem
 from tests.runtime.support import states, wait_until
 from tests.tasks import runtime_hold, runtime_mark
 
 SIGNALS = [signal.SIGTERM, signal.SIGINT]
-
-
-def is_stopping(process) -> bool:
-    return Worker.objects.filter(pid=process.pid, state="stopping").exists()
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
@@ -29,34 +26,6 @@ def test_it_executes_and_when_idle_ends_at_once(site, number):
     assert Worker.objects.get().state == "stopped"
 
 
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
-def test_a_function_that_ends_within_the_grace_succeeds_and_nothing_more_starts(site, number):
-    process = site.runscheduler("--threads", "1")
-    run, after = runtime_hold.enqueue(), runtime_mark.enqueue()
-    site.wait_until_begun(run)
-    process.send(number)
-    wait_until(lambda: is_stopping(process))
-    assert not process.has_ended
-    site.open_gate()
-    assert process.wait() == 0
-    assert states([run, after]) == ["succeeded", "queued"]
-    assert site.executions() == {run.pk: 1}
-    assert no_problem(process)
-
-
-def test_beyond_the_grace_runs_are_handed_back(site):
-    process = site.runscheduler("--threads", "2", "--grace", "0.5")
-    again, never_again = runtime_hold.enqueue(), runtime_hold.using(on_lost="fail").enqueue()
-    site.wait_until_begun(again, never_again)
-    assert process.ends_by(signal.SIGTERM, within=10) == 0
-    assert states([again, never_again]) == ["queued", "failed"]
-    again.refresh_from_db()
-    assert (again.interruptions, again.losses, again.reason_code) == (1, 0, "interrupted")
-    site.open_gate()
-    assert site.executions("ended") == {}  # the process is gone, and what it had handed back with it
-    assert no_problem(process)
-
-
 def test_what_was_handed_back_does_not_run_on_while_the_process_ends(site):
     process = site.runscheduler("--grace", "0", RUNTIME_LINGER="yes")
     run = runtime_hold.enqueue()
@@ -64,18 +33,6 @@ def test_what_was_handed_back_does_not_run_on_while_the_process_ends(site):
     assert process.ends_by(signal.SIGTERM, within=10) == 0
     assert (states([run]), site.executions("ended")) == (["queued"], {})
     assert "were handed back" in process.output
-
-
-@pytest.mark.parametrize("numbers", [SIGNALS, [signal.SIGTERM] * 2], ids=["TERM, INT", "TERM, TERM"])
-def test_a_second_signal_ends_it_at_once(site, numbers):
-    process = site.runscheduler("--threads", "1", "--grace", "1000")
-    run = runtime_hold.enqueue()
-    site.wait_until_begun(run)
-    process.send(numbers[0])
-    wait_until(lambda: is_stopping(process))
-    assert process.ends_by(numbers[1], within=10) == 0
-    assert states([run]) == ["queued"]
-    assert no_problem(process)
 
 
 def test_the_next_one_runs_what_was_handed_back(site):
@@ -137,7 +94,7 @@ def test_it_refuses_another_ageing_and_names_the_command_that_helps(site):
     site.runscheduler().ends_by(signal.SIGTERM, within=10)
     run = runtime_mark.using(priority=3).enqueue()
     process = site.manage("runscheduler", JOBS_AGEING_SECONDS="600")
-    assert process.wait() == 1
+    assert process.wait() == 78
     assert "rekeyruns" in process.output
     assert "600 seconds" in process.output
     assert "Traceback" not in process.output
@@ -154,3 +111,12 @@ def test_it_has_one_scheduler_whatever_autostart_says(site):
     assert runtime_mark.enqueue().wait(PATIENCE).result == process.pid
     wait_until(lambda: all(worker.beats >= 2 for worker in Worker.objects.all()))
     assert list(Worker.objects.values_list("kind", "threads")) == [("runscheduler", 1)]
+
+
+def test_what_functions_print_is_in_their_logs_and_what_it_says_itself_is_not(site):
+    process = site.runscheduler(PYTHONUNBUFFERED="1")
+    run = tasks.print_one_line.enqueue(3).wait(PATIENCE)
+    assert RunLog.objects.get(run=run).text == "beginxxxend\n"
+    assert process.ends_by(signal.SIGTERM, within=10) == 0
+    assert "beginxxxend" not in process.output
+    assert "The scheduler has stopped" in process.output

@@ -1,26 +1,16 @@
 """The embedded scheduler: a server executes runs beside its pages, and ends in order."""
 
-import itertools
-import os
-import shutil
 import signal
-import socket
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from jobs.models import Run, Worker
-from tests.processes.support import PATIENCE, ROOT, no_problem
+from tests.processes.reloader import change_code, start_reloading
+from tests.processes.support import PATIENCE, free_port, no_problem
 from tests.runtime.support import states, wait_until
 from tests.tasks import runtime_hold, runtime_mark
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 def gunicorn(site, *options, as_module=True, **environment):
@@ -113,21 +103,11 @@ def test_with_autostart_off_it_starts_nothing(site):
 
 
 def test_under_the_reloader_only_the_serving_child_has_one_before_and_after_a_reload(site):
-    for name in ("config", "jobs", "templates", "tests"):  # a copy, so that a file can be touched
-        shutil.copytree(ROOT / name, site.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    manage = shutil.copy(ROOT / "manage.py", site.folder)
-    server = site.start(manage, "runserver", f"127.0.0.1:{free_port()}", PYTHONPATH=str(site.folder))
+    server = start_reloading(site)
     first = runtime_mark.enqueue().wait(PATIENCE).result
     assert first != server.pid
 
-    times = itertools.count(int(time.time()) + 10)
-
-    def is_reloading():  # a file that the reloader has not looked at yet has not changed in its eyes
-        os.utime(site.folder / "config" / "urls.py", (next(times),) * 2)
-        time.sleep(0.2)
-        return "changed, reloading" in server.output
-
-    wait_until(is_reloading, PATIENCE)
+    change_code(site, server)
     wait_until(lambda: Worker.objects.filter(state="alive").exclude(pid=first).exists(), PATIENCE)
     second = runtime_mark.enqueue().wait(PATIENCE).result
     assert second not in (first, server.pid)

@@ -34,18 +34,29 @@ CASES = {
     "python -m pytest": (["/venv/lib/python3/site-packages/pytest/__main__.py"], {}, NEVER),
     "a worker of pytest-xdist": (["-c"], {"PYTEST_VERSION": "8.3"}, NEVER),
     "a server started by a test": (["/venv/bin/gunicorn", "config.wsgi"], {"PYTEST_VERSION": "8.3"}, NEVER),
-    "celery": (["/venv/bin/celery", "-A", "config", "worker"], {}, NEVER),
+    "python -m unittest": (["/lib/python3/unittest/__main__.py", "discover"], {}, NEVER),
+    "celery's worker": (["/venv/bin/celery", "-A", "config", "worker"], {}, NEVER),
+    "celery's beat": (["/venv/bin/celery", "-A", "config", "beat"], {}, NEVER),
     "python -m celery": (["/venv/lib/python3/site-packages/celery/__main__.py", "worker"], {}, NEVER),
     "ipython": (["/venv/bin/ipython"], {}, NEVER),
     "python -c": (["-c"], {}, NEVER),
     "an interactive python": ([""], {}, NEVER),
     "no command line at all": ([], {}, NEVER),
-    "uvicorn": (["/venv/bin/uvicorn", "config.asgi:application"], {}, FIRST),
-    "daphne": (["/venv/bin/daphne", "config.asgi:application"], {}, FIRST),
-    "waitress": (["/venv/bin/waitress-serve", "config.wsgi:application"], {}, FIRST),
+    "gunicorn --preload": (["gunicorn", "--preload", "config.wsgi"], {}, NOW),
+    "uvicorn": (["/venv/bin/uvicorn", "config.asgi:application"], {}, NOW),
+    "uvicorn, one worker": (["uvicorn", "--workers", "1", "config.asgi:application"], {}, NOW),
+    "uvicorn, many workers": (["uvicorn", "--workers", "4", "config.asgi:application"], {}, NOW),
+    "python -m uvicorn": (["/venv/lib/site-packages/uvicorn/__main__.py", "config.asgi:application"], {}, NOW),
+    "hypercorn": (["/venv/bin/hypercorn", "config.asgi:application"], {}, NOW),
+    "python -m hypercorn": (["/venv/lib/site-packages/hypercorn/__main__.py", "config.asgi:application"], {}, NOW),
+    "daphne": (["/venv/bin/daphne", "config.asgi:application"], {}, NOW),
+    "waitress": (["/venv/bin/waitress-serve", "config.wsgi:application"], {}, NOW),
+    "python -m waitress": (["/venv/lib/site-packages/waitress/__main__.py", "config.wsgi:application"], {}, NOW),
+    "granian": (["/venv/bin/granian", "--interface", "asgi", "config.asgi:application"], {}, FIRST),
     "uwsgi": (["uwsgi"], {}, FIRST),
     "mod_wsgi": (["mod_wsgi"], {}, FIRST),
     "a script": (["import_orders.py"], {}, FIRST),
+    "python .": (["__main__.py"], {}, FIRST),
     "another package's __main__": (["/lib/python3/site-packages/flake8/__main__.py"], {}, FIRST),
 } | {
     f"manage.py {command}": (["manage.py", command], {}, NEVER)
@@ -67,6 +78,21 @@ def test_the_setting_overrules_but_for_the_reloaders_parent_and_those_that_start
     starts_its_own = argv[1:2] in (["runscheduler"], ["demo"])
     assert when(argv, environ, True) is (NEVER if is_parent or starts_its_own else NOW)
     assert when(argv, environ, False) is NEVER
+
+
+@pytest.mark.parametrize(("argv", "environ", "expected"), CASES.values(), ids=CASES)
+def test_a_lifespan_starts_it_everywhere_but_in_tests(argv, environ, expected):
+    is_test = "PYTEST_VERSION" in environ or "test" in argv[1:2] or "test" in str(argv[:1])
+    assert autostart.starts_with_lifespan(argv, environ, None) is not is_test
+    assert autostart.starts_with_lifespan(argv, environ, True) is True
+    assert autostart.starts_with_lifespan(argv, environ, False) is False
+
+
+def load_by(module, function):
+    """Call `function` from a module of this name."""
+    namespace = {"__name__": module, "function": function}
+    exec("def load():\n    return function()", namespace)
+    return namespace["load"]()
 
 
 class TestArming:
@@ -102,8 +128,9 @@ class TestArming:
         assert self.started == [{"kind": "web"}]
         assert signal.getsignal(signal.SIGTERM) is not handler
 
+    @pytest.mark.django_db  # other receivers of the signal look at this thread's connection
     def test_an_unknown_server_starts_one_at_its_first_request_only(self, settings):
-        self.arm(settings, ["uvicorn"])
+        self.arm(settings, ["granian"])
         assert self.started == []
         for _ in range(3):
             request_started.send(sender=None)
@@ -128,10 +155,9 @@ class TestArming:
         assert self.started == [{"kind": "web"}]
 
     def test_the_arbiter_of_a_preloading_gunicorn_only_arms_its_children(self, settings, monkeypatch):
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         armed = []
         monkeypatch.setattr(autostart.os, "register_at_fork", lambda **hooks: armed.append(hooks))
-        self.arm(settings, ["gunicorn", "--preload", "config.wsgi"])
+        load_by("gunicorn.app.wsgiapp", lambda: self.arm(settings, ["gunicorn", "--preload", "config.wsgi"]))
         assert self.started == []
         with monkeypatch.context() as in_worker:
             in_worker.setattr(autostart.os, "getppid", os.getpid)
@@ -140,10 +166,47 @@ class TestArming:
         armed[0]["after_in_child"]()  # a fork of that worker: its parent is not the arbiter
         assert len(self.started) == 1
 
-    def test_a_worker_of_gunicorn_starts_its_own(self, settings):
-        signal.signal(signal.SIGTERM, lambda *args: None)  # as gunicorn's workers have it
-        self.arm(settings, ["gunicorn", "config.wsgi"])
+    def test_so_it_does_when_the_setting_says_at_once(self, settings, monkeypatch):
+        armed = []
+        monkeypatch.setattr(autostart.os, "register_at_fork", lambda **hooks: armed.append(hooks))
+        self.arm(settings, ["gunicorn", "--preload", "config.wsgi"], autostart_setting=True)
+        assert (self.started, len(armed)) == ([], 1)
+
+    @pytest.mark.parametrize("handler", [signal.SIG_DFL, lambda *args: None], ids=["uvicorn's", "gunicorn's"])
+    def test_a_worker_of_gunicorn_starts_its_own(self, settings, handler):
+        """Whatever its class has done to the signals."""
+        signal.signal(signal.SIGTERM, handler)
+        load_by("gunicorn.workers.base", lambda: self.arm(settings, ["gunicorn", "config.wsgi"]))
         assert self.started == [{"kind": "web"}]
+
+    @pytest.mark.parametrize(("name", "modules"), autostart.SERVERS.items(), ids=autostart.SERVERS)
+    def test_a_known_server_starts_one_where_it_loads_the_site_to_serve_it(self, settings, name, modules):
+        for number, module in enumerate(modules, 1):
+            load_by(module + "run", lambda: self.arm(settings, [name]))
+            assert len(self.started) == number
+
+    @pytest.mark.django_db
+    @pytest.mark.parametrize("name", [name for name in autostart.SERVERS if name != "gunicorn"])
+    def test_elsewhere_in_it_the_first_request_tells(self, settings, name):
+        load_by("site", lambda: self.arm(settings, [name]))
+        assert self.started == []
+        request_started.send(sender=None)
+        assert self.started == [{"kind": "web"}]
+
+    def test_a_child_that_a_function_has_made_has_none(self, settings, monkeypatch):
+        """It was spawned, and has its parent's command line."""
+        monkeypatch.setattr(autostart.multiprocessing, "parent_process", object)
+        self.arm(settings, ["manage.py", "runserver", "--noreload"])
+        assert self.started == []
+
+    def test_started_again_it_is_still_one_with_one_handler(self, settings):
+        self.arm(settings, ["manage.py", "runserver", "--noreload"])
+        handler = signal.getsignal(signal.SIGTERM)
+        autostart.start()
+        assert signal.getsignal(signal.SIGTERM) is handler
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a server has put its own there
+        autostart.start()
+        assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
 
 
 class TestSigterm:
@@ -194,3 +257,32 @@ def test_ctrl_c_under_the_reloader_hands_back_at_once(monkeypatch):
     finally:
         signal.signal(signal.SIGINT, before)
     assert stops == [0]
+
+
+class TestEndOfTheProcess:
+    """Signals whose handlers raise, in the middle of the wait at the end of the process."""
+
+    @pytest.fixture(params=[KeyboardInterrupt, SystemExit])
+    def stops(self, request, monkeypatch):
+        """A scheduler whose first stop is interrupted once; the graces that it was asked for."""
+        self.current, graces = type("Scheduler", (), {"stopping_for": 0.0})(), []
+
+        def stop(grace=None):
+            graces.append(grace)
+            if len(graces) == 1:
+                raise request.param
+            return True
+
+        monkeypatch.setattr(scheduler, "current", lambda: self.current)
+        monkeypatch.setattr(scheduler, "stop", stop)
+        return graces
+
+    def test_a_second_signal_ends_the_grace(self, stops):
+        self.current.stopping_for = autostart.SAME_SIGNAL_SECONDS + 0.1
+        autostart._stop_at_exit(os.getpid())
+        assert stops == [None, 0]
+
+    def test_the_same_signal_by_two_ways_does_not(self, stops):
+        self.current.stopping_for = autostart.SAME_SIGNAL_SECONDS - 0.1
+        autostart._stop_at_exit(os.getpid())
+        assert stops == [None, None]

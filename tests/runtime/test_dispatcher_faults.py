@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 
 import pytest
-from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db import DatabaseError, OperationalError, transaction
 
 from jobs.lifecycle.finish import finish
 from jobs.models import Attempt, Run, RunLog
@@ -181,19 +181,11 @@ def test_a_failure_writes_no_log_twice(by_hand, ok, clock, fail_once):
 
 
 @pytest.fixture
-def refused_result():
+def refused_result(refuse):
     """The database refuses to store the result "bad" (as it may refuse any value)."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "CREATE TRIGGER refuse_bad BEFORE UPDATE ON jobs_run WHEN NEW.result_json = '\"bad\"' "
-            "BEGIN SELECT RAISE(ABORT, 'refused'); END"
-        )
-    yield
-    with connection.cursor() as cursor:
-        cursor.execute("DROP TRIGGER refuse_bad")
+    refuse("NEW.result_json = '\"bad\"'")
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="the trigger is written for SQLite")
 class TestRefusedByTheDatabase:
     def test_one_bad_outcome_is_stored_without_its_result_and_stops_no_other(self, by_hand, ok, clock, refused_result):
         runs = ok.enqueue_many([{}] * 3)
@@ -201,7 +193,7 @@ class TestRefusedByTheDatabase:
         dispatcher.cycle()
         for result in ("1", '"bad"', "3"):
             dispatcher.executor.run_one(result=result, seconds=1.0)
-        with pytest.raises(IntegrityError):
+        with pytest.raises(DatabaseError) as refused:
             dispatcher.cycle()
         assert states(runs) == ["running"] * 3
         dispatcher.write_one_by_one()  # as the loop does
@@ -210,7 +202,7 @@ class TestRefusedByTheDatabase:
         assert [Run.objects.get(pk=run.pk).result for run in runs] == [1, None, 3]
         runs[1].refresh_from_db()
         assert runs[1].reason_code == "result_not_stored"
-        assert "IntegrityError" in runs[1].reason
+        assert type(refused.value).__name__ in runs[1].reason
 
     def test_after_that_outcomes_go_out_together_again(self, by_hand, ok, clock, refused_result, monkeypatch):
         ways = []

@@ -1,6 +1,7 @@
 """The most urgent ready run starts next; among equals the one that came first."""
 
 import random
+from threading import Event
 
 import pytest
 from django.db import transaction
@@ -174,10 +175,11 @@ def test_ties_to_the_microsecond_go_by_number(by_hand, ok, clock):
 
 def test_a_restart_in_the_middle_keeps_the_order(start, note, started):
     runs = [note.using(priority=priority).enqueue() for priority in (3, 1, 2, 3, 1, 2)]
-    done_early = []
+    done_early, is_there = [], Event()
 
     def stop_after_two():
         done_early.extend(started)
+        assert is_there.wait(PATIENCE)  # it may have started two before the next line of the test knows of it
         first.request_stop(0)
 
     original = note.func
@@ -189,6 +191,7 @@ def test_a_restart_in_the_middle_keeps_the_order(start, note, started):
 
     note.func = counting
     first = start(threads=1)
+    is_there.set()
     assert first.stopped.wait(PATIENCE)
     assert Run.objects.filter(state="running").count() == 0
     note.func = original

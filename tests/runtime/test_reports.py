@@ -4,7 +4,7 @@ import logging
 from contextlib import contextmanager
 
 import pytest
-from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db import DatabaseError, OperationalError, transaction
 
 import jobs
 from jobs.models import Run, RunLog
@@ -70,8 +70,7 @@ def test_what_is_refused_is_shown_as_escapes(start, task):
     assert run.progress_message == "a\\x00b\\ud800c"
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="the trigger is written for SQLite")
-def test_news_that_the_database_refuses_stop_no_outcome(start, task, ok):
+def test_news_that_the_database_refuses_stop_no_outcome(refuse, start, task, ok):
     @task
     def odd():
         jobs.current_run().progress(1)
@@ -81,21 +80,13 @@ def test_news_that_the_database_refuses_stop_no_outcome(start, task, ok):
     def even():
         logger.warning("take me")
 
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "CREATE TRIGGER refuse_log BEFORE INSERT ON jobs_runlog WHEN NEW.text LIKE '%refuse me%' "
-            "BEGIN SELECT RAISE(ABORT, 'refused'); END"
-        )
-    try:
-        runs = [odd.enqueue(), even.enqueue()]
-        start(threads=2)
-        for run in runs:
-            run.wait(PATIENCE)
-        assert [run.state for run in runs] == ["succeeded"] * 2
-        assert "take me" in log_of(runs[1])
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("DROP TRIGGER refuse_log")
+    refuse("NEW.text LIKE '%refuse me%'", table="jobs_runlog", event="INSERT")
+    runs = [odd.enqueue(), even.enqueue()]
+    start(threads=2)
+    for run in runs:
+        run.wait(PATIENCE)
+    assert [run.state for run in runs] == ["succeeded"] * 2
+    assert "take me" in log_of(runs[1])
 
 
 def test_news_that_were_stored_although_the_answer_was_lost_are_not_stored_again(by_hand, ok, clock, monkeypatch):
@@ -125,35 +116,43 @@ def test_news_that_were_stored_although_the_answer_was_lost_are_not_stored_again
     assert Run.objects.get(pk=run.pk).progress_done == 2
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="the trigger is written for SQLite")
-def test_an_end_that_cannot_be_stored_at_all_is_not_executed_again(by_hand, ok, clock, monkeypatch):
+def test_an_end_that_cannot_be_stored_at_all_is_not_executed_again(refuse, by_hand, ok, clock, monkeypatch):
     """The database refuses every end of this run; then a commit's answer is lost, and its claim is found again."""
     run = ok.enqueue()
     dispatcher = by_hand()
     dispatcher.cycle()
     dispatcher.executor.run_one(seconds=1.0)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"CREATE TRIGGER refuse_end BEFORE UPDATE ON jobs_run WHEN OLD.id = {run.pk} "
-            "BEGIN SELECT RAISE(ABORT, 'refused'); END"
-        )
-    try:
-        with pytest.raises(IntegrityError):
-            dispatcher.cycle()
-        dispatcher.write_one_by_one()
+    refuse(f"NEW.id = {run.pk}")
+    with pytest.raises(DatabaseError):
         dispatcher.cycle()
-        clock.move(10)
-        monkeypatch.setattr("jobs.runtime.dispatcher.promote", failing)
-        with pytest.raises(OperationalError):
-            dispatcher.cycle()
-        monkeypatch.undo()
+    dispatcher.write_one_by_one()
+    dispatcher.cycle()
+    clock.move(10)
+    monkeypatch.setattr("jobs.runtime.agenda.next_moment", failing)
+    with pytest.raises(OperationalError):
         dispatcher.cycle()
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("DROP TRIGGER refuse_end")
+    monkeypatch.undo()
+    dispatcher.cycle()
     run.refresh_from_db()
     assert (run.state, dispatcher.executor.waiting) == ("running", [])
 
 
 def failing(*args):
     raise OperationalError("gone away")
+
+
+def test_a_log_is_written_once_a_second_however_much_there_is(by_hand, ok, clock):
+    """And once at the end."""
+    run = ok.enqueue()
+    dispatcher = by_hand()
+    dispatcher.cycle()
+    context = dispatcher.executor.begin()
+    for _ in range(100):  # ten seconds
+        for _ in range(20):
+            context.log.write_text("a print\n")
+        dispatcher.cycle()
+        clock.move(0.1)
+    dispatcher.executor.end(context)
+    dispatcher.cycle()
+    assert RunLog.objects.filter(run=run).count() <= 12
+    assert log_of(run) == "a print\n" * 2000

@@ -1,7 +1,11 @@
 """What a function returns. Its side effects have happened: whatever the result, the run has succeeded."""
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from jobs.parameters import dumps
+from jobs.runtime.execute import _is_surely_longer
 from tests.runtime.support import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -74,3 +78,21 @@ def test_one_that_can_comes_back_as_it_was(start, task, value):
     assert run.result == value
     assert type(run.result) is type(value)
     assert run.reason == ""
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(values, st.integers(0, 200))
+@example({"": ""}, 4)
+@example(["", {}, []], 9)
+def test_what_is_taken_for_too_long_unmade_is_too_long(value, limit):
+    assert not _is_surely_longer(value, limit) or len(dumps(value)) > limit
+
+
+@pytest.mark.parametrize("value", ["x" * 101, ["x" * 50] * 2, {"x" * 101: None}, list(range(101)), circle(), nested()])
+def test_what_is_far_too_long_is_not_made(value):
+    assert _is_surely_longer(value, 100)

@@ -1,11 +1,13 @@
 """Nothing that fails ends the scheduler's thread; it says so once a step and tries again."""
 
 import logging
+from datetime import timedelta
 
 import pytest
 from django.db import InterfaceError, OperationalError
 
 from jobs.models import Worker
+from jobs.runtime import pause
 from jobs.runtime import scheduler as module
 from jobs.runtime.dispatcher import Dispatcher
 from tests.runtime.support import PATIENCE, states
@@ -25,13 +27,16 @@ def words(error):
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=words)
-@pytest.mark.parametrize("step", ["claims.claim", "finish", "promote", "next_due_at", "workers.paused_queues"])
+@pytest.mark.parametrize(
+    "step", ["claims.claim", "finish", "agenda.next_moment", "promote.promote", "workers.paused_queues"]
+)
 def test_an_error_in_the_loop_is_waited_out(start, ok, fail, step, error):
-    import jobs.runtime.dispatcher as dispatcher
+    from jobs.runtime import agenda, dispatcher
 
     *owner, name = step.split(".")
-    owner = getattr(dispatcher, owner[0]) if owner else dispatcher
-    runs = ok.enqueue_many([{}] * 3)
+    module = agenda if owner == ["agenda"] or owner == ["promote"] else dispatcher
+    owner = getattr(module, owner[0], module) if owner else module
+    runs = [*ok.enqueue_many([{}] * 2), ok.using(run_after=timedelta(milliseconds=20)).enqueue()]
     failing = fail(owner, name, error, times=1)
     scheduler = start(threads=1)
     for run in runs:
@@ -53,10 +58,10 @@ def test_an_error_while_it_sleeps_is_waited_out(start, ok, fail):
 
 def test_one_line_a_step_and_the_steps_grow(start, ok, fail, caplog, monkeypatch):
     pauses = []
-    monkeypatch.setattr(module, "FIRST_PAUSE", 0.001)
-    monkeypatch.setattr(module, "LONGEST_PAUSE", 0.004)
-    next_pause = module._Pause.next
-    monkeypatch.setattr(module._Pause, "next", lambda self: pauses.append(next_pause(self)) or pauses[-1])
+    monkeypatch.setattr(pause, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(pause, "LONGEST_PAUSE", 0.004)
+    next_pause = pause.Pause.next
+    monkeypatch.setattr(pause.Pause, "next", lambda self: pauses.append(next_pause(self)) or pauses[-1])
     failing = fail(Dispatcher, "cycle", OperationalError("gone away"))
     with caplog.at_level(logging.INFO, "jobs"):
         start(threads=1)
@@ -100,7 +105,7 @@ class TestStopsDuringAnOutage:
     @pytest.fixture(autouse=True)
     def short(self, monkeypatch):
         monkeypatch.setattr(module, "LAST_WRITE_SECONDS", 0.2)
-        monkeypatch.setattr(module, "LONGEST_PAUSE", 0.1)
+        monkeypatch.setattr(pause, "LONGEST_PAUSE", 0.1)
 
     def test_an_idle_one_leaves_without_the_last_write(self, start, ok, fail, caplog):
         failing = fail(Dispatcher, "cycle", OperationalError("gone away"))

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from jobs.models import Attempt, Run, Worker
+from jobs.runtime.wakeups import Wakeup
 from tests.runtime.support import PATIENCE, Gate, states, together, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,6 +29,21 @@ def test_an_idle_scheduler_stops_at_once(start, ok):
     assert scheduler.stop(1000) is True  # nothing runs, so the grace is not used up
     worker = Worker.objects.get()
     assert (worker.state, worker.stopped_at is not None) == ("stopped", True)
+
+
+def test_it_does_not_sleep_once_more_after_its_last_write(start, monkeypatch):
+    sleeps, wait = [], Wakeup.wait
+
+    def noted(wakeup, seconds):
+        sleeps.append(Worker.objects.filter(state="stopped").exists())
+        wait(wakeup, seconds)
+
+    monkeypatch.setattr(Wakeup, "wait", noted)
+    scheduler = start()
+    wait_until(lambda: sleeps)
+    scheduler.request_stop()
+    assert scheduler.stopped.wait(PATIENCE)
+    assert not any(sleeps)
 
 
 def test_a_function_that_ends_within_the_grace_has_its_outcome_stored(start, hold, gate):

@@ -3,10 +3,11 @@
 from contextlib import contextmanager
 
 import pytest
-from django.db import OperationalError, transaction
+from django.db import OperationalError
 
 from jobs.lifecycle import claim as claims
 from jobs.models import Worker
+from jobs.runtime import dispatcher as module
 from jobs.runtime.scheduler import LAST_WRITE_SECONDS, Scheduler
 from tests.runtime.support import states
 
@@ -18,18 +19,18 @@ def while_it_waits(monkeypatch):
     """Have something happen while the next transaction waits for the database; its answer may be lost."""
 
     def arrange(action, *, is_answer_lost=False):
-        atomic = transaction.atomic
+        transact = module.short_transaction
 
         @contextmanager
-        def waiting(**options):
+        def waiting():
             monkeypatch.undo()
             action()
-            with atomic(**options):
-                yield
+            with transact() as db:
+                yield db
             if is_answer_lost:
                 raise OperationalError("gone away")
 
-        monkeypatch.setattr(transaction, "atomic", waiting)
+        monkeypatch.setattr(module, "short_transaction", waiting)
 
     return arrange
 

@@ -3,19 +3,22 @@
 import sqlite3
 import threading
 import time
+from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from jobs.core.wake import Flag
 from jobs.models import Queue
-from jobs.runtime.wakeups import IDLE_STEP, Wakeup
-from tests.runtime.support import PATIENCE, wait_until
+from jobs.runtime import wakeups
+from jobs.runtime.wakeups import BUSY_STEP, IDLE_STEP, Wakeup
+from tests.runtime.support import PATIENCE, states, wait_until
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(connection.vendor != "sqlite", reason="data_version is SQLite's"),
-]
+pytestmark = pytest.mark.django_db(transaction=True)
+sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="data_version is SQLite's")
+not_sqlite = pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite tells by its data_version")
 
 
 class WatchedFlag(Flag):
@@ -41,7 +44,7 @@ def flag():
 def wakeup(flag):
     connection.ensure_connection()
     wakeup = Wakeup(flag)
-    wakeup.wait(0.001)  # it knows the file's version now
+    wakeup.wait(0.001)  # on SQLite it knows the file's version now
     return wakeup
 
 
@@ -83,22 +86,27 @@ def test_one_that_was_set_before_lets_nobody_sleep(wakeup, flag):
     assert seconds_of(wakeup, PATIENCE) < PATIENCE / 2
 
 
+@sqlite_only
 def test_a_commit_of_another_connection_ends_the_sleep(wakeup, flag):
     thread = in_background(write_from_outside, flag)
     assert seconds_of(wakeup, PATIENCE) < PATIENCE / 2
     thread.join()
 
 
+@sqlite_only
 def test_a_commit_of_its_own_does_not(wakeup):
     Queue.objects.create(name="own")
     assert seconds_of(wakeup, 0.2) >= 0.2
 
 
 def test_without_anything_it_ends_with_the_time(wakeup):
+    wakeup._busy_at -= 10  # else the poll is shorter
     assert seconds_of(wakeup, 0.1) >= 0.1
 
 
+@sqlite_only
 def test_it_looks_often_after_work_and_less_often_later(wakeup, flag):
+    wakeup._busy_at -= wakeups.IDLE_AFTER
     wakeup.wait(0.2)
     assert max(flag.timeouts[1:]) == IDLE_STEP
     flag.timeouts.clear()
@@ -109,7 +117,90 @@ def test_it_looks_often_after_work_and_less_often_later(wakeup, flag):
 
 def test_a_connection_that_is_closed_needs_no_version(flag):
     connection.close()
-    assert seconds_of(Wakeup(flag), 0.05) >= 0.05
+    wakeup = Wakeup(flag)
+    wakeup._busy_at -= 10
+    assert seconds_of(wakeup, 0.05) >= 0.05
+
+
+def wanted(wakeup, flag, seconds, *, quiet):
+    """How long it wants to sleep when the last work is so many seconds ago and `seconds` are the most."""
+    flag.timeouts.clear()
+    flag.set()  # so that it does not really sleep
+    wakeup.was_busy()
+    wakeup._busy_at -= quiet
+    wakeup.wait(seconds)
+    return flag.timeouts[0]
+
+
+@not_sqlite
+class TestPoll:
+    @pytest.fixture(autouse=True)
+    def time_stands_still(self, monkeypatch):
+        monkeypatch.setattr(wakeups, "time", SimpleNamespace(monotonic=lambda: 1000.0))
+
+    def test_it_is_short_just_after_work_and_grows_with_the_quiet_up_to_the_longest(self, wakeup, flag):
+        assert wanted(wakeup, flag, 1.0, quiet=0) == BUSY_STEP
+        assert wanted(wakeup, flag, 1.0, quiet=0.1) == BUSY_STEP
+        assert wanted(wakeup, flag, 1.0, quiet=5) == pytest.approx(0.5)
+        assert wanted(wakeup, flag, 1.0, quiet=60) == 1.0
+        assert wanted(wakeup, flag, 0.001, quiet=60) == 0.001
+
+    def test_who_is_told_does_not_poll_more_often_than_it_must(self, wakeup, flag):
+        wakeup._listener = SimpleNamespace(is_listening=True)
+        assert wanted(wakeup, flag, 1.0, quiet=0) == 1.0
+        wakeup._listener.is_listening = False
+        assert wanted(wakeup, flag, 1.0, quiet=0) == BUSY_STEP
+
+
+@pytest.mark.skipif(connection.vendor == "postgresql", reason="PostgreSQL has something to hear: test_listener")
+def test_where_there_is_nothing_to_hear_nobody_listens(wakeup):
+    before = threading.active_count()
+    with wakeup.listening():
+        assert threading.active_count() == before
+
+
+class TestWhatAWakeUpCosts:
+    def test_without_room_a_storm_of_wake_ups_reads_nothing(self, by_hand, ok, clock):
+        dispatcher = by_hand()
+        ok.enqueue_many([{}, {}])
+        dispatcher.cycle()
+        dispatcher.executor.begin()
+        dispatcher.cycle()
+        with CaptureQueriesContext(connection) as queries:
+            for _ in range(100):
+                dispatcher.woken.set()
+                assert not dispatcher.cycle()
+        assert [query["sql"] for query in queries] == []
+
+    def test_without_room_what_becomes_due_is_made_ready_all_the_same(self, by_hand, ok, clock):
+        dispatcher = by_hand()
+        ok.enqueue()
+        dispatcher.cycle()
+        dispatcher.executor.begin()
+        run = ok.using(run_after=timedelta(seconds=5)).enqueue()
+        clock.move(1.1)
+        assert not dispatcher.cycle()
+        clock.move(3.9)
+        assert dispatcher.cycle()
+        assert states([run]) == ["queued"]
+        with CaptureQueriesContext(connection) as queries:
+            assert not any(dispatcher.cycle() for _ in range(100))
+        assert len([query for query in queries if query["sql"].startswith("SELECT")]) <= 2  # nothing more becomes due
+
+    def test_a_sign_of_life_is_no_work(self, by_hand, ok, clock):
+        dispatcher = by_hand()
+        dispatcher.cycle()
+        clock.move(10)
+        assert dispatcher.cycle()
+        assert not dispatcher.had_work
+        ok.enqueue()
+        dispatcher.cycle()
+        assert dispatcher.had_work
+        dispatcher.executor.run_one()
+        dispatcher.cycle()
+        assert dispatcher.had_work
+        dispatcher.cycle()
+        assert not dispatcher.had_work
 
 
 class TestFlag:

@@ -54,7 +54,8 @@ The only thread is busy with "Import transactions". Four runs wait behind it. Th
 and they start in this one, because a lower number is more urgent:
     Fraud alert, User data backfill, Always fails, Daily report
 
-Watch them:  {url}{reverse("admin:jobs_run_changelist")}
+Watch them:  {url}{reverse("jobs:runs")}
+The admin:   {url}{reverse("admin:index")}
 Log in as:   {demo.USERNAME}
 Password:    {password}
 """
@@ -71,7 +72,7 @@ Password:    {password}
     def report(self, runs):
         self.stdout.write("\nThe runs, in the order in which they started:")
         for run in runs:
-            self.stdout.write(f"    {demo.title(run)}: {run.state}")
+            self.stdout.write(f"    {run.title}: {run.state}")
 
 
 def _leave(signum, frame):

@@ -6,6 +6,7 @@ from jobs.core.states import State
 from jobs.errors import JobsError
 from jobs.management.base import JobsCommand
 from jobs.models import Run
+from jobs.parameters import dumps, loads, mask
 from jobs.registry import registry
 
 
@@ -16,7 +17,7 @@ class Command(JobsCommand):
         parser.add_argument("task", help="Name of the task function, e.g. shop.tasks.backfill.")
         parser.add_argument(
             "--param", action="append", default=[], metavar="NAME=VALUE",
-            help="A parameter: text and dates as they are, other types as JSON. May be given several times.",
+            help="A parameter, written as in a form. May be given several times.",
         )  # fmt: skip
         parser.add_argument("--priority", type=int, help="-100 (most urgent) to 100.")
         parser.add_argument("--queue")
@@ -45,8 +46,14 @@ class Command(JobsCommand):
             raise CommandError(str(error)) from None
         if run.state != State.SUCCEEDED:
             raise CommandError(f"Run {run.pk} has ended: {run.state}. {run.reason}")
-        result = "" if run.result_json is None else f" Result: {run.result_json}"
-        self.stdout.write(f"Run {run.pk} has succeeded.{result}")
+        self.stdout.write(f"Run {run.pk} has succeeded.{_result(run)}")
+
+
+def _result(run: Run) -> str:
+    """What the function returned, with what is secret by its name masked."""
+    if run.result_json is None:
+        return ""
+    return f" Result: {dumps(mask({'result': loads(run.result_json)})['result'])}"
 
 
 def _texts(params: list[str]) -> dict[str, str]:

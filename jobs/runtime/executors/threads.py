@@ -27,6 +27,7 @@ class ThreadsExecutor:
         self._pid = os.getpid()
         self._may_start = may_start
         self._deliver = deliver
+        connections.begin_watching()
         self._scheduler.start()
 
     def submit(self, context: RunContext) -> None:
@@ -45,6 +46,7 @@ class ThreadsExecutor:
         try:
             if self._may_start(context):
                 context.has_started = True
+                connections.watch()
                 outcome = execute(context)
                 connections.tidy()
         finally:

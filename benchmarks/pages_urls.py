@@ -1,0 +1,5 @@
+"""The addresses of `benchmarks.pages`."""
+
+from django.urls import include, path
+
+urlpatterns = [path("jobs/", include("jobs.web.urls"))]

@@ -1,0 +1,1 @@
+"""The app's own pages: `path("jobs/", include("jobs.web.urls"))`."""
