@@ -173,6 +173,8 @@ JOBS_READERS = {
     "GRACE_SECONDS": env.float,
     "MAX_LOG_BYTES": env.int,
     "MAX_RESULT_BYTES": env.int,
+    "PROCESS_RUNS": env.int,
+    "PROCESS_MEMORY_BYTES": env.int,
     "CAPTURE_PRINTS": env.bool,
     "COMMANDS": env.list,
 }

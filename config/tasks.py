@@ -87,18 +87,29 @@ def always_fails() -> None:
     raise RuntimeError("The bank's server refused the connection. (This demo function fails every time.)")
 
 
+@jobs.register(label="Ask the bank", max_attempts=4, backoff=timedelta(seconds=5), retry_on=ConnectionError)
+def ask_the_bank() -> str:
+    """Ask a service that answers at the third attempt, to show what retries look like."""
+    attempt = jobs.current_run().attempt or 1
+    logger.info("Attempt %s", attempt)
+    if attempt < 3:
+        raise ConnectionError("The bank's server is busy. (In this demo it answers at the third attempt.)")
+    return "The bank has answered."
+
+
 def chunks(items: Sequence, size: int) -> list[Sequence]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 def at_a_pace(steps: Sequence, *, seconds: float, message: str) -> Iterator:
-    """Yield the steps over about so many seconds, telling the run how far it is.
+    """Yield the steps over about so many seconds, telling the run how far it is, and end where it is asked to.
 
     The pauses stand for the slow services that real functions wait for: without them all would be over in a blink. A
     worker that is shut down is not kept waiting: from then on there are no more pauses, and the function soon ends.
     """
     run = jobs.current_run()
     for done, step in enumerate(steps):
+        run.raise_if_cancelled()
         run.progress(done, total=len(steps), message=message)
         yield step
         if not run.should_stop:

@@ -15,30 +15,54 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from jobs.core.retry import Backoff
     from jobs.declared import schedule
-    from jobs.errors import Cancelled, JobsError, NotRegistered, ParameterError, RegistrationError
+    from jobs.errors import (
+        Cancelled,
+        ForcedStop,
+        GiveUp,
+        JobsError,
+        NotRegistered,
+        ParameterError,
+        RegistrationError,
+        Retry,
+        Snooze,
+        TimedOut,
+    )
     from jobs.registry import TaskFunction, register
     from jobs.runtime.context import current_run
 
 _HOMES = {
+    "Backoff": "jobs.core.retry",
     "Cancelled": "jobs.errors",
+    "ForcedStop": "jobs.errors",
+    "GiveUp": "jobs.errors",
     "JobsError": "jobs.errors",
     "NotRegistered": "jobs.errors",
     "ParameterError": "jobs.errors",
     "RegistrationError": "jobs.errors",
+    "Retry": "jobs.errors",
+    "Snooze": "jobs.errors",
     "TaskFunction": "jobs.registry",
+    "TimedOut": "jobs.errors",
     "current_run": "jobs.runtime.context",
     "register": "jobs.registry",
     "schedule": "jobs.declared",
 }
 
 __all__ = [
+    "Backoff",
     "Cancelled",
+    "ForcedStop",
+    "GiveUp",
     "JobsError",
     "NotRegistered",
     "ParameterError",
     "RegistrationError",
+    "Retry",
+    "Snooze",
     "TaskFunction",
+    "TimedOut",
     "current_run",
     "enqueue",
     "register",

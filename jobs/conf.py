@@ -11,10 +11,12 @@ from django.core.signals import setting_changed
 from django.dispatch import receiver
 
 from jobs.core.order import ageing_microseconds
+from jobs.options import EXECUTORS
 
 LONGEST_SECONDS = 1_000_000
 MOST_BYTES = 4_194_304  # with what quoting adds, an INSERT of it stays below MariaDB's max_allowed_packet of 16 MB
 MOST_THREADS = 1000
+LEAST_MEMORY = 67_108_864  # with less a child process could not load a site
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class Settings:
     GRACE_SECONDS: float = 25.0  # how long a stop lets running functions finish
     MAX_LOG_BYTES: int = 131_072  # kept of one run's log: its head and its tail
     MAX_RESULT_BYTES: int = 65_536  # a larger result is not stored
+    PROCESS_RUNS: int = 1000  # so many runs one child process executes, then it is replaced
+    PROCESS_MEMORY_BYTES: int | None = None  # what the data of a child process may take; None: no limit
     CAPTURE_PRINTS: bool | None = None  # None: in runscheduler; True / False: in every scheduler / in none
     COMMANDS: tuple[str, ...] = ()  # management command lines that may be run as jobs
 
@@ -52,6 +56,10 @@ def _is_duration(value) -> bool:
 
 def _is_count(value) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_THREADS
+
+
+def _is_number_of_runs(value) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def _is_size(value) -> bool:
@@ -78,7 +86,7 @@ def _is_command_line(value) -> bool:
 
 _RULES = {
     "AUTOSTART": (lambda value: value is None or isinstance(value, bool), "None, True or False"),
-    "EXECUTOR": (lambda value: value == "threads", '"threads"'),
+    "EXECUTOR": (lambda value: value in EXECUTORS, " or ".join(f'"{each}"' for each in EXECUTORS)),
     "THREADS": (_is_count, f"a whole number from 1 to {MOST_THREADS}"),
     "QUEUES": (_are_queue_names, "None (all queues) or a list of queue names"),
     "AGEING_SECONDS": (
@@ -95,6 +103,11 @@ _RULES = {
     ),
     "MAX_LOG_BYTES": (_is_size, f"a whole number of bytes, 1024 to {MOST_BYTES}"),
     "MAX_RESULT_BYTES": (_is_size, f"a whole number of bytes, 1024 to {MOST_BYTES}"),
+    "PROCESS_RUNS": (_is_number_of_runs, "a whole number from 1 on"),
+    "PROCESS_MEMORY_BYTES": (
+        lambda value: value is None or (_is_number_of_runs(value) and value >= LEAST_MEMORY),
+        f"None (no limit) or a whole number of bytes, at least {LEAST_MEMORY}",
+    ),
     "CAPTURE_PRINTS": (lambda value: value is None or isinstance(value, bool), "None, True or False"),
     "COMMANDS": (_are_command_lines, 'a list of command lines, such as ["clearsessions", "dumpdata shop"]'),
 }

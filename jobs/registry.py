@@ -43,6 +43,7 @@ class TaskFunction:
         self.help = self._docstring.partition("\n")[0]
         self.label = label or func.__name__.replace("_", " ").capitalize()
         self.options = options
+        self.is_async = inspect.iscoroutinefunction(func)
         self.signature = Signature.of(func, task_name=name)
         self.schedules = schedules
         for each in schedules:
@@ -88,7 +89,8 @@ class TaskFunction:
 
         `priority` -100..100 (lower is more urgent), `queue`, `run_after` (datetime, naive ones in TIME_ZONE, or a
         timedelta from now), `unique_key` (at most one unfinished run per function and key), `on_lost`, `max_losses`,
-        `start_deadline` (a timedelta from when it is due).
+        `start_deadline` (a timedelta from when it is due), `max_attempts`, `backoff` (a timedelta or a `jobs.Backoff`),
+        `timeout` and `progress_timeout` (timedeltas), `executor` ("threads" or "processes").
         Raises TypeError or ValueError for an unknown option or a bad value.
         """
         check_options(options, allowed=USING_OPTIONS)
@@ -208,7 +210,12 @@ def register(func: Callable | None = None, /, **options):
     `name` (default: module and function name) is stored with every run, so keep it when the function moves; `label` is
     what people read; `priority`, `queue`, `on_lost` ("requeue" or "fail"), `max_losses` (executions before a run whose
     worker keeps dying fails), `unique_key` and `start_deadline` (a timedelta: a run that would start later than that
-    after its time is skipped) are the defaults of its runs. `schedule` says when it runs by itself: a cron expression,
+    after its time is skipped) are the defaults of its runs. So are `max_attempts` (1 to 1000: how often it may raise),
+    `backoff` (the pause before the next try: a timedelta, a `jobs.Backoff`, or a function of the number of failures and
+    the exception that returns a timedelta or seconds), `timeout` (a timedelta for each execution), `progress_timeout`
+    (a timedelta: so long it may tell no progress) and `executor` ("threads" or "processes"). `retry_on` and
+    `give_up_on` (exception classes) say what is tried again; `interrupt=True` has `jobs.ForcedStop` raised in a
+    function that is asked to end or out of time. `schedule` says when it runs by itself: a cron expression,
     a timedelta, what `jobs.schedule` returns, or a list of these. Returns the TaskFunction. Raises RegistrationError
     for a function that cannot be run, TypeError or ValueError for a bad option.
     """
@@ -236,11 +243,7 @@ def _register(func: Callable, *, options: dict) -> TaskFunction:
 def _check_function(func) -> None:
     if not inspect.isroutine(func):
         raise RegistrationError(f"Only a function can be registered, got {func!r} ({type(func).__name__}).")
-    if inspect.iscoroutinefunction(func) or inspect.isasyncgenfunction(func):
-        raise RegistrationError(
-            f"{_where(func)} is an async function; write a plain one (asgiref.sync.async_to_sync helps)."
-        )
-    if inspect.isgeneratorfunction(func):
+    if inspect.isgeneratorfunction(func) or inspect.isasyncgenfunction(func):
         raise RegistrationError(
             f"{_where(func)} is a generator function: calling it would do nothing. Write a plain one."
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from uuid import uuid4
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -19,6 +20,8 @@ from jobs.parameters.temporal import DatetimeType
 from jobs.registry import TaskFunction, registry
 
 NOTE_LENGTH = 500
+# The name of the field that tells one press of a button from the next one.
+PRESS, PRESS_LENGTH = "press", 64
 
 
 class MomentField(forms.Field):
@@ -98,6 +101,7 @@ class Submission:
 
     def __init__(self, task: TaskFunction, stored: dict | None, options: Options, store: Callable[..., Run], data=None):
         self.task = task
+        self.press = new_press() if data is None else data.get(PRESS, "")[:PRESS_LENGTH]
         self.parameters = StoredParameters(data) if stored is None else task.form(data, stored=stored)
         self.options = OptionsForm(options, data)
         self._store = store
@@ -119,6 +123,11 @@ class Submission:
         if isinstance(error, ParameterError) and isinstance(self.parameters, StoredParameters):
             return "The stored parameters of the job do not fit its function. Edit the job."
         return str(error)
+
+
+def new_press() -> str:
+    """For a page with a button that must not do its work twice."""
+    return uuid4().hex
 
 
 def of_task(task: TaskFunction, data=None) -> Submission:
@@ -146,9 +155,10 @@ def of_run(run: Run, data=None) -> Submission:
     """A repetition of an ended run, prefilled with what it was given, for who may see values. Raises NotRegistered."""
 
     def store(arguments, options, **who):
-        return run_again(run, arguments=arguments, options=options, **who)
+        return run_again(run, arguments=arguments, options=options, press=forms.press, **who)
 
-    return Submission(registry.get(run.task), stored_arguments(run), options_of(run), store, data)
+    forms = Submission(registry.get(run.task), stored_arguments(run), options_of(run), store, data)
+    return forms
 
 
 def stored_arguments(row: Job | Run) -> dict:

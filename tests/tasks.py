@@ -114,3 +114,6 @@ def runtime_nothing(): ...
 @jobs.register
 def runtime_fail():
     raise ValueError("no")
+
+
+from tests import tasks_of_executors as _of_all_executors  # noqa: E402, F401 - registers them

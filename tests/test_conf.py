@@ -93,7 +93,7 @@ def test_the_setting_is_no_dict(given, settings):
 NO_SECONDS = ["5", None, True, NAN, INF, -1, [1], 1j, 1_000_001, 10**400]
 GOOD_AND_BAD = {
     "AUTOSTART": ([None, True, False], [1, 0, "yes", "False", []]),
-    "EXECUTOR": (["threads"], ["processes", "celery", None, "", ["threads"]]),
+    "EXECUTOR": (["threads", "processes"], ["celery", None, "", ["threads"]]),
     "THREADS": ([1, 64, 1000], [0, -1, 1001, True, 1.0, "4", None]),
     "QUEUES": ([None, ["a"], ("a", "b")], ["a", [], [""], [1], [None], {"a"}, {"a": 1}]),
     "AGEING_SECONDS": ([None, 0.001, 600, 4e9], [0, 0.0009, 4.1e9, "600", True, NAN, INF, -600]),
@@ -104,6 +104,8 @@ GOOD_AND_BAD = {
     "GRACE_SECONDS": ([0, 0.5, 1_000_000], NO_SECONDS),
     "MAX_LOG_BYTES": ([1024, 4_194_304], [4_194_305, 1023, 0, -1, True, 2048.0, "2048", None]),
     "MAX_RESULT_BYTES": ([1024, 4_194_304], [4_194_305, 1023, 0, -1, True, 2048.0, "2048", None]),
+    "PROCESS_RUNS": ([1, 1000, 10**9], [0, -1, True, 1.0, "9", None]),
+    "PROCESS_MEMORY_BYTES": ([None, 67_108_864, 10**12], [67_108_863, 0, -1, True, 1e9, "1000000000"]),
     "CAPTURE_PRINTS": ([None, True, False], [1, 0, "yes", []]),
     "COMMANDS": ([[], (), ["clearsessions"], ["dumpdata 'a b'"]], [None, "check", [""], [" "], [5], ["--x"], ["a 'b"]]),
 }

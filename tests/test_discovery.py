@@ -37,7 +37,7 @@ BROKEN = {
     "ImportError": ("import no_such_module_anywhere\n", "ModuleNotFoundError: No module named 'no_such_module"),
     "SystemExit": ("raise SystemExit('the config is missing')\n", "SystemExit: the config is missing"),
     "SyntaxError": ("def f(:\n", "SyntaxError"),
-    "registration": ("import jobs\n@jobs.register\nasync def f(): ...\n", "RegistrationError"),
+    "registration": ("import jobs\n@jobs.register\ndef f(): yield\n", "RegistrationError"),
     "an option": ("import jobs\n@jobs.register(timeout=5)\ndef f(): ...\n", "timeout"),
 }
 

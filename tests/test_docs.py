@@ -76,7 +76,7 @@ def test_every_option_of_a_command_is_described(name):
 def test_every_option_of_register_is_described_with_its_default():
     described = {code(row[0]): row[1] for row in rows(section(text("docs/tasks.md"), "## Options of register"))}
     assert tuple(described) == REGISTER_OPTIONS
-    for name in set(described) - {"name", "label", "unique_key", "start_deadline", "schedule"}:
+    for name in set(described) - {"name", "label", "unique_key", "start_deadline", "retry_on", "schedule"}:
         assert ast.literal_eval(code(described[name])) == getattr(Options(), name)
 
 

@@ -1,6 +1,7 @@
 """What can be registered, under which names, with which options."""
 
 import functools
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
@@ -154,8 +155,7 @@ class Callable:
 @pytest.mark.parametrize(
     ("func", "why"),
     [
-        (coroutine, "coroutine is an async function"),
-        (async_generator, "async_generator is an async function"),
+        (async_generator, "async_generator is a generator function"),
         (generator, "generator is a generator function"),
         (lambda: None, "A lambda has no name"),
         (Callable, "Only a function can be registered.*type"),
@@ -181,12 +181,7 @@ def test_a_task_function_cannot_be_registered_again():
         jobs.register(task)
 
 
-NOT_BUILT = """
-max_attempts backoff retry_on give_up_on timeout limit_key limit rate executor retention
-"""
-
-
-@pytest.mark.parametrize("option", NOT_BUILT.split())
+@pytest.mark.parametrize("option", ["limit_key", "limit", "rate", "retention"])
 def test_what_is_not_built_yet_is_refused_by_name(option):
     with pytest.raises(TypeError, match=f"option '{option}' is not available in this version.*Available: .*priority"):
         jobs.register(**{option: 1})(plain)
@@ -223,7 +218,63 @@ BAD_VALUES = [
     ("unique_key", "", ValueError, "unique_key"),
     ("unique_key", 5, ValueError, "unique_key"),
     ("unique_key", "k" * 256, ValueError, "unique_key"),
+    ("max_attempts", 0, ValueError, "max_attempts must be a whole number from 1 to 1000, got 0"),
+    ("max_attempts", 1001, ValueError, "max_attempts"),
+    ("max_attempts", True, ValueError, "max_attempts"),
+    ("max_attempts", "3", ValueError, "max_attempts"),
+    ("backoff", 5, TypeError, "backoff must be a timedelta or a jobs.Backoff"),
+    ("backoff", "soon", TypeError, "backoff must be"),
+    ("backoff", timedelta(0), ValueError, "longer than nothing"),
+    ("backoff", timedelta(days=366), ValueError, "at most 365 days"),
+    *(
+        (option, value, kind, f"{option} must be {why}")
+        for option in ("timeout", "progress_timeout")
+        for value, kind, why in [
+            (5, TypeError, "a timedelta or None, got 5"),
+            ("5", TypeError, "a timedelta"),
+            (timedelta(0), ValueError, "longer than nothing"),
+            (timedelta(seconds=-1), ValueError, "longer than nothing"),
+            (timedelta.max, ValueError, "longer than nothing, at most"),
+        ]
+    ),
+    ("executor", "celery", ValueError, "executor must be 'threads' or 'processes', got 'celery'"),
+    ("executor", None, ValueError, "executor must be"),
+    ("executor", [], ValueError, "executor must be"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "why"),
+    [
+        ("retry_on", "ValueError", "retry_on must be an exception class or a tuple of some, got 'ValueError'"),
+        ("retry_on", (ValueError, 5), "retry_on must be"),
+        ("retry_on", ValueError("one"), "retry_on must be"),
+        ("give_up_on", int, "give_up_on must be"),
+        ("interrupt", 1, "interrupt must be True or False, got 1"),
+    ],
+)
+def test_what_belongs_to_the_code_is_checked_there_and_refused_elsewhere(option, value, why):
+    with pytest.raises(TypeError, match=why):
+        jobs.register(**{option: value})(plain)
+    with pytest.raises(TypeError, match=f"Unknown option '{option}'"):
+        jobs.register(plain).using(**{option: value})
+
+
+def test_a_backoff_of_the_code_is_no_option_of_a_run():
+    task = jobs.register(backoff=lambda failures, error: 5)(plain)
+    with pytest.raises(TypeError, match="a function cannot be stored"):
+        task.using(backoff=lambda failures, error: 5)
+
+
+def test_one_exception_or_a_tuple_and_a_duration_or_a_backoff():
+    options = jobs.register(retry_on=KeyError, give_up_on=(OSError,), backoff=timedelta(seconds=5))(plain).options
+    assert (options.retry_on, options.give_up_on) == ((KeyError,), (OSError,))
+    assert options.backoff == jobs.Backoff(timedelta(seconds=5), factor=1, cap=None, jitter=0)
+
+
+def test_an_async_function_is_registered():
+    assert jobs.register(coroutine).is_async
+    assert not jobs.register(plain).is_async
 
 
 @pytest.mark.parametrize(("option", "value", "kind", "why"), BAD_VALUES)
@@ -260,8 +311,8 @@ def test_using_takes_no_names(option):
 def test_using_knows_what_is_near():
     with pytest.raises(TypeError, match="Did you mean 'run_after'"):
         jobs.register(plain).using(run_aftr=1)
-    with pytest.raises(TypeError, match="'timeout' is not available"):
-        jobs.register(plain).using(timeout=1)
+    with pytest.raises(TypeError, match="'rate' is not available"):
+        jobs.register(plain).using(rate=1)
     with pytest.raises(TypeError, match="run_after must be a datetime, a timedelta or None, got 5"):
         jobs.register(plain).using(run_after=5)
 

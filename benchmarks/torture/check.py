@@ -4,18 +4,21 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.torture.ledger import RAISED, RETURNED, Execution
+from benchmarks.torture.ledger import RAISED, RETURNED, Answer, Execution
 
 SUCCEEDED, RUNNING = "succeeded", "running"
-FAILED, LOST, INTERRUPTED = "failed", "lost", "interrupted"  # outcomes of attempts; the first one is a state as well
-FINAL = frozenset({SUCCEEDED, FAILED})  # nobody cancels anything here
+LOST, INTERRUPTED, SNOOZED = "lost", "interrupted", "snoozed"  # outcomes of attempts
+FAILED, CANCELLED = "failed", "cancelled"  # outcomes of attempts, and states
+FINAL = frozenset({SUCCEEDED, FAILED, CANCELLED})
+ASKED, REQUESTED, FINISHED = "asked", "requested", "finished"  # what the ledger says of cancels, beside CANCELLED
 
 # The kinds of offences, with what each means.
 PROMISES = {
     "lost": "accepted, but not in the database",
-    "stuck": "neither succeeded nor failed at the end",
+    "stuck": "neither succeeded, failed nor cancelled at the end",
     "unexplained": "executions that the history does not explain",
-    "repeated": 'executions of on_lost="fail" runs beyond one',
+    "repeated": 'executions of on_lost="fail" runs beyond one and those that they asked for',
+    "answer": "a cancel was answered with what then did not happen, or nobody had asked for it",
     "contradicted": "the history contradicts itself or the ledger",
     "overlapping": "runs of one unique key that ran at once",
 }
@@ -39,24 +42,34 @@ class PastRun:
     state: str
     on_lost: str = "requeue"
     unique_key: str = ""
+    max_attempts: int = 1
     max_losses: int = 3
     max_interruptions: int = 5
     count: int = 0
+    reason: str = ""
+    is_interruptible: bool = False  # so that even writing into the ledger may have been cut short
     result: int | None = None
     attempts: tuple[PastAttempt, ...] = ()
 
     @property
     def explained(self) -> set[int]:
         """The numbers of the executions that may have been."""
-        last = {self.count + 1} if self.state in (SUCCEEDED, RUNNING) else set()
+        last = {self.count + 1} if self.state in (SUCCEEDED, RUNNING) or self.was_cancelled_at_work else set()
         return last | {attempt.number for attempt in self.attempts if attempt.number <= self.count}
+
+    @property
+    def was_cancelled_at_work(self) -> bool:
+        """Whether its function ended it, as it was asked to: no counter tells of that execution."""
+        return self.state == CANCELLED and any(attempt.outcome == CANCELLED for attempt in self.attempts)
 
     @property
     def may_have_failed(self) -> bool:
         """Whether an attempt says why: by an error, or as the last loss or interruption that it may have."""
         outcomes = Counter(attempt.outcome for attempt in self.attempts)
         losses, interruptions = (1, 1) if self.on_lost == "fail" else (self.max_losses, self.max_interruptions)
-        return outcomes[FAILED] > 0 or outcomes[LOST] >= losses or outcomes[INTERRUPTED] >= interruptions
+        gave_up = outcomes[FAILED] > 0 and self.reason in ("gave_up", "not_repeated")
+        has_failed = gave_up or outcomes[FAILED] >= self.max_attempts
+        return has_failed or outcomes[LOST] >= losses or outcomes[INTERRUPTED] >= interruptions
 
 
 @dataclass(frozen=True)
@@ -68,7 +81,12 @@ class Offence:
     what: str
 
 
-def check(accepted: Collection[int], executions: Sequence[Execution], history: Mapping[int, PastRun]) -> list[Offence]:
+def check(
+    accepted: Collection[int],
+    executions: Sequence[Execution],
+    history: Mapping[int, PastRun],
+    answers: Sequence[Answer] = (),
+) -> list[Offence]:
     """All broken promises. `executions` are in the order in which they began."""
     by_run = defaultdict(list)
     for execution in executions:
@@ -78,7 +96,23 @@ def check(accepted: Collection[int], executions: Sequence[Execution], history: M
         found += [Offence("unexplained", run, "executed without a row") for _ in by_run[run]]
     for run in history.values():
         found += _of_run(run, by_run[run.id])
+    asked = {answer.run for answer in answers}
+    for run in history.values():
+        if run.state == CANCELLED and run.id not in asked:
+            found.append(Offence("answer", run.id, "it was cancelled, which nobody has asked for"))
+    for answer in answers:
+        if answer.run in history and answer.told != ASKED:
+            found += _of_answer(answer, history[answer.run], by_run[answer.run])
     return found + list(_overlaps(by_run, history))
+
+
+def _of_answer(answer: Answer, run: PastRun, executions: list[Execution]) -> Iterator[Offence]:
+    later = sum(execution.begun_at > answer.at for execution in executions)
+    most = 1 if answer.told == REQUESTED else 0  # its claim may be older than the answer, and its function younger
+    if answer.told == CANCELLED and run.state != CANCELLED:
+        yield Offence("answer", run.id, f"it was cancelled, and is {run.state}")
+    if later > most:
+        yield Offence("answer", run.id, f"{later} executions began after the answer {answer.told!r}")
 
 
 def _of_run(run: PastRun, executions: list[Execution]) -> Iterator[Offence]:
@@ -90,7 +124,7 @@ def _of_run(run: PastRun, executions: list[Execution]) -> Iterator[Offence]:
             yield Offence("unexplained", run.id, f"attempt {execution.attempt} in process {execution.pid}")
         explained.discard(execution.attempt)  # each number once
     if run.on_lost == "fail":
-        for execution in executions[1:]:
+        for execution in executions[1 + sum(each.outcome in (FAILED, SNOOZED) for each in run.attempts) :]:
             yield Offence("repeated", run.id, f"attempt {execution.attempt} in process {execution.pid}")
     for problem in _contradictions(run, {(execution.attempt, execution.how) for execution in executions}):
         yield Offence("contradicted", run.id, problem)
@@ -99,7 +133,7 @@ def _of_run(run: PastRun, executions: list[Execution]) -> Iterator[Offence]:
 def _contradictions(run: PastRun, ends: set[tuple[int, str | None]]) -> Iterator[str]:
     """Where the history contradicts itself, or how executions ended."""
     numbers = [attempt.number for attempt in run.attempts]
-    if sorted(numbers) != list(range(1, run.count + 1)):
+    if sorted(numbers) != list(range(1, run.count + 1 + run.was_cancelled_at_work)):
         yield f"its counters say {run.count}, and its attempts are {numbers}"
     if run.state == SUCCEEDED:
         if (run.count + 1, RETURNED) not in ends:
@@ -108,9 +142,13 @@ def _contradictions(run: PastRun, ends: set[tuple[int, str | None]]) -> Iterator
             yield f"it succeeded with the result of attempt {run.result}"
     if run.state == FAILED and not run.may_have_failed:
         yield "it failed, and no attempt says why"
+    if Counter(attempt.outcome for attempt in run.attempts)[FAILED] > run.max_attempts:
+        yield f"it failed more often than {run.max_attempts} times"
     for attempt in run.attempts:
-        if attempt.outcome == FAILED and (attempt.number, RAISED) not in ends:
-            yield f"attempt {attempt.number} failed, but it did not raise"
+        if run.is_interruptible:
+            continue
+        if attempt.outcome in (FAILED, SNOOZED) and (attempt.number, RAISED) not in ends:
+            yield f"attempt {attempt.number} {attempt.outcome}, but it did not raise"
 
 
 def _overlaps(by_run: Mapping[int, list[Execution]], history: Mapping[int, PastRun]) -> Iterator[Offence]:

@@ -33,6 +33,7 @@ class Course:
     executions: list[ledger.Execution]
     history: dict[int, PastRun]
     offences: list[Offence]
+    answers: list[ledger.Answer]
     faults: list[str]  # of processes: ends that nobody has asked for
 
     @property
@@ -112,6 +113,7 @@ def _settle(fleet: Fleet) -> None:
 
 def _course(folder: Path, gremlin: Gremlin, fleet: Fleet, seconds: float) -> Course:
     accepted, executions, past = ledger.accepted(folder), ledger.executions(folder), history.read()
+    answers = ledger.answers(folder)
     return Course(
         seconds=seconds,
         deeds=dict(gremlin.done),
@@ -119,7 +121,8 @@ def _course(folder: Path, gremlin: Gremlin, fleet: Fleet, seconds: float) -> Cou
         accepted=accepted,
         executions=executions,
         history=past,
-        offences=check(accepted, executions, past),
+        offences=check(accepted, executions, past, answers),
+        answers=answers,
         faults=fleet.faults,
     )
 

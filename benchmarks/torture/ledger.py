@@ -1,8 +1,8 @@
 """What happened, as those who did it wrote it down: outside of the database, by lines that are only ever appended.
 
-The folder of a torture has two such files, which all its processes share: `ledger`, a line when a function begins and
-one when it ends, and `accepted`, a line for each call of an enqueue that came back. A line is one write, so a process
-that is killed leaves it whole or not at all.
+The folder of a torture has three such files, which all its processes share: `ledger`, a line when a function begins and
+one when it ends, `accepted`, a line for each call of an enqueue that came back, and `answers`, a line before each
+cancel and one with what was answered. A line is one write, so a process that is killed leaves it whole or not at all.
 """
 
 import os
@@ -30,6 +30,16 @@ class Execution:
     how: str | None = None
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What was answered, at which time, to who asked a run to end. It is preceded by one that says that he asks: the
+    answer itself may get lost."""
+
+    run: int
+    told: str
+    at: int
+
+
 @contextmanager
 def execution(run: int, attempt: int) -> Iterator[None]:
     """Write down that a function works in this block, and how it ends."""
@@ -45,6 +55,17 @@ def execution(run: int, attempt: int) -> Iterator[None]:
 def accept(runs: Iterable[int]) -> None:
     """Write down that the enqueue of these runs came back: from here on they must not get lost."""
     _write("accepted", " ".join(map(str, runs)))
+
+
+def answer(run: int, told: str) -> None:
+    """Write down what was answered to who asked a run to end."""
+    _write("answers", f"{run} {told} {time.time_ns()}")
+
+
+def answers(folder: Path) -> list[Answer]:
+    """All answers, in their order."""
+    lines = [line.split() for line in _lines(folder / "answers")]
+    return [Answer(int(run), told, int(at)) for run, told, at in lines]
 
 
 def executions(folder: Path) -> list[Execution]:

@@ -7,7 +7,17 @@ from pathlib import Path
 
 from benchmarks import report
 from benchmarks.torture import history
-from benchmarks.torture.check import FAILED, INTERRUPTED, LOST, PROMISES
+from benchmarks.torture.check import (
+    CANCELLED,
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    LOST,
+    PROMISES,
+    REQUESTED,
+    SNOOZED,
+    SUCCEEDED,
+)
 from benchmarks.torture.gremlin import HARM, HARM_TO_SERVER
 
 MOST_NAMED = 20  # offences that are told with all details
@@ -54,10 +64,25 @@ def _happened(course) -> list[tuple[str, object]]:
         ("executions whose end nobody saw", sum(execution.how is None for execution in course.executions)),
         ("runs succeeded", states["succeeded"]),
         ("runs failed", states["failed"]),
+        ("runs cancelled", states["cancelled"]),
+        ("cancels answered: cancelled, requested, finished", _answers(course)),
+        ("runs that failed and then succeeded", _mended(course)),
+        ("runs that ended out of time", sum(run.reason == "timed_out" for run in course.history.values())),
         ("attempts that raised", outcomes[FAILED]),
+        ("attempts that snoozed", outcomes[SNOOZED]),
         ("attempts lost", outcomes[LOST]),
         ("attempts interrupted", outcomes[INTERRUPTED]),
     ]
+
+
+def _answers(course) -> str:
+    told = Counter(answer.told for answer in course.answers)
+    return ", ".join(str(told[each]) for each in (CANCELLED, REQUESTED, FINISHED))
+
+
+def _mended(course) -> int:
+    succeeded = [run for run in course.history.values() if run.state == SUCCEEDED]
+    return sum(any(attempt.outcome == FAILED for attempt in run.attempts) for run in succeeded)
 
 
 def _harm(course) -> list[tuple[str, int]]:

@@ -8,9 +8,10 @@ from django.urls import reverse
 from django.utils.datastructures import MultiValueDict
 from django.utils.functional import cached_property
 
+from jobs.core.retry import LONGEST_PAUSE, Backoff
 from jobs.lifecycle import known_queues
 from jobs.models import Job
-from jobs.options import check_options
+from jobs.options import DEFAULT_BACKOFF, check_options
 from jobs.parameters import ParametersForm, dumps
 from jobs.registry import registry
 from jobs.submission import Datalist, changed_names, stored_arguments
@@ -53,6 +54,13 @@ def _as_sent(shown: object) -> list[str]:
     return [str(each) for each in shown] if isinstance(shown, list | tuple) else [str(shown)]
 
 
+BACKOFF = ("backoff_first", "backoff_factor", "backoff_cap")
+
+
+def _pause_field(label: str, help_text: str) -> forms.FloatField:
+    return forms.FloatField(label=label, required=False, min_value=0, help_text=help_text)
+
+
 class JobForm(forms.ModelForm):
     """Only registered task functions can be chosen; the parameters are those of the one that is."""
 
@@ -60,17 +68,27 @@ class JobForm(forms.ModelForm):
     # Never shown and never read: it is made of the typed parameters, and holds what is wrong with all of them.
     arguments_json = forms.CharField(label="parameters", required=False, widget=forms.HiddenInput)
 
+    backoff_first = _pause_field("First pause", "In seconds, before it is tried again. Empty: as the function says.")
+    backoff_factor = forms.FloatField(
+        label="Growth of the pause",
+        required=False,
+        help_text=f"Times as long each time. Empty: {DEFAULT_BACKOFF.factor:g}.",
+    )
+    backoff_cap = _pause_field("Longest pause", f"In seconds. Empty: {DEFAULT_BACKOFF.cap.total_seconds():g}.")
+
     class Meta:
         model = Job
         fields = (
-            "name", "description", "task", "is_enabled", "priority", "queue", "on_lost", "max_losses", "unique_key",
+            "name", "description", "task", "is_enabled", "priority", "queue", "max_attempts", "backoff_first",
+            "backoff_factor", "backoff_cap", "timeout_seconds", "executor", "on_lost", "max_losses", "unique_key",
             "start_deadline_seconds",
         )  # fmt: skip
         widgets = {"description": forms.Textarea(attrs={"rows": 2})}
-        labels = {"start_deadline_seconds": "Start deadline"}
+        labels = {"start_deadline_seconds": "Start deadline", "timeout_seconds": "Timeout"}
         help_texts = {
             "description": "For people: what it is good for.",
             "queue": "Empty: that of the function.",
+            "max_attempts": "Executions before it fails because its function raises. Empty: as the function says.",
             "max_losses": "Executions before it fails because its worker keeps dying.",
             "unique_key": "Nothing is stored while a run with this key is unfinished.",
         }
@@ -80,6 +98,7 @@ class JobForm(forms.ModelForm):
         self.parameters = None
         if "queue" in self.fields:  # it is not for those who may only look
             self._offer_functions()
+            self._show_backoff()
             self.fields["queue"].widget = Datalist(known_queues())
             self._before = stored_arguments(self.instance)
             self.parameters = parameters_form(self.chosen, self.instance, self.data if self.is_bound else None)
@@ -108,6 +127,38 @@ class JobForm(forms.ModelForm):
     def changed_data(self):
         names = [name for name in super().changed_data if name != "arguments_json"]
         return [*names, "arguments_json"] if self.parameters and self.changed_parameters else names
+
+    def _show_backoff(self) -> None:
+        if (backoff := _stored_backoff(self.instance)) is not None:
+            cap = (backoff.cap or LONGEST_PAUSE).total_seconds()
+            self.initial |= dict(zip(BACKOFF, (backoff.first.total_seconds(), backoff.factor, cap), strict=True))
+
+    def clean(self):
+        cleaned = super().clean()
+        given = [cleaned.get(name) for name in BACKOFF]
+        is_changed = given != [self.initial.get(name) for name in BACKOFF]
+        if is_changed and not set(BACKOFF) & self.errors.keys():
+            try:
+                self._set_backoff(*given)
+            except (TypeError, ValueError) as error:
+                self.add_error("backoff_first", str(error))
+        return cleaned
+
+    def _set_backoff(self, first: float | None, factor: float | None, cap: float | None) -> None:
+        """Raises TypeError or ValueError, which say what is wrong."""
+        if first is None:
+            if factor is not None or cap is not None:
+                raise ValueError("A growth or a longest pause needs a first pause.")
+            self.instance.backoff_json = None
+            return
+        usual = _stored_backoff(self.instance) or DEFAULT_BACKOFF
+        given = {
+            "first": first,
+            "factor": DEFAULT_BACKOFF.factor if factor is None else factor,
+            "cap": DEFAULT_BACKOFF.cap.total_seconds() if cap is None else cap,
+            "jitter": usual.jitter,
+        }
+        self.instance.backoff_json = dumps(Backoff.from_json(given).to_json())
 
     def clean_queue(self):
         queue = self.cleaned_data["queue"]
@@ -141,6 +192,14 @@ class JobForm(forms.ModelForm):
 def _address_of_parameters(job: Job) -> str:
     address = reverse("admin:jobs_job_parameters")
     return f"{address}?job={job.pk}" if job.pk else address
+
+
+def _stored_backoff(job: Job) -> Backoff | None:
+    """None also where somebody has stored what is none."""
+    try:
+        return job.backoff
+    except (TypeError, ValueError):
+        return None
 
 
 def _checked(option: str, value: str) -> str:

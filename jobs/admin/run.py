@@ -15,18 +15,24 @@ from jobs.admin.attempts import AttemptInline
 from jobs.admin.common import HistoryAdmin
 from jobs.admin.run_columns import RunColumns
 from jobs.admin.submit import page_of, posted, refused, shown_and_posted, submission_page
-from jobs.core.states import FINAL, WAITING
+from jobs.core.states import FINAL
 from jobs.errors import NotRegistered
 from jobs.lifecycle import CancelAnswer, NotFinished, cancel, known_queues, run_again
+from jobs.lifecycle.explain import still_running
 from jobs.models import Run
 from jobs.registry import registry
 
 WIDE_COLUMNS = ("arguments_json", "result_json", "options_json")
 OF_VALUES = ("parameters", "result_shown", "log")
 
+EXECUTIONS = (
+    "worker_id", "claim_no", "failures", "max_attempts", "losses", "max_losses", "interruptions", "snoozes", "on_lost",
+    "timeout_seconds",
+)  # fmt: skip
+
 ANSWERS = {
     CancelAnswer.CANCELLED: (messages.SUCCESS, "{} cancelled before the start."),
-    CancelAnswer.RUNNING: (messages.WARNING, "{} left alone: only what waits can be cancelled, and a worker has it."),
+    CancelAnswer.REQUESTED: (messages.SUCCESS, "{} asked to end, and shows as running until its function does."),
     CancelAnswer.FINISHED: (messages.WARNING, "{} left alone: too late, it has ended."),
 }  # fmt: skip
 
@@ -55,16 +61,13 @@ class RunAdmin(RunColumns, HistoryAdmin):
     inlines = (AttemptInline,)
     readonly_fields = (
         "state_shown", "progress", "duration", "full_reason", "public_reason", "parameters", "result_shown", "log",
-        "enqueued", "due", "started", "finished", "ready",
+        "asked_to_end", "enqueued", "due", "started", "finished", "ready",
     )  # fmt: skip
     fieldsets = (
         (None, {"fields": ("task", "job_name", "state_shown", "full_reason", "progress", *OF_VALUES)}),
         ("Order", {"fields": ("priority", "queue", "ready", "order_key")}),
-        ("Times", {"fields": ("enqueued", "due", "started", "finished", "duration")}),
-        (
-            "Executions",
-            {"fields": ("worker_id", "claim_no", "failures", "losses", "interruptions", "on_lost", "max_losses")},
-        ),
+        ("Times", {"fields": ("enqueued", "due", "started", "asked_to_end", "finished", "duration")}),
+        ("Executions", {"fields": EXECUTIONS}),
         ("Origin", {"fields": ("submitted_by_name", "rerun_of_id", "unique_key")}),
     )
 
@@ -114,10 +117,12 @@ class RunAdmin(RunColumns, HistoryAdmin):
     def render_change_form(self, request, context, add=False, change=False, form_url="", obj=None):
         may_repeat = access.may_run_again(request.user, obj) and obj.is_finished
         context |= {
-            "may_cancel": access.may_cancel(request.user, obj) and obj.state in WAITING,
+            "may_cancel": access.may_cancel(request.user, obj) and obj.can_be_cancelled,
             "may_run_again": may_repeat,
             "may_edit": may_repeat and access.sees_values(request.user) and obj.task in registry,
             "note_length": submission.NOTE_LENGTH,
+            "press": submission.new_press(),
+            "still_running": still_running(obj),
         }
         return super().render_change_form(request, context, add, change, form_url, obj)
 
@@ -143,7 +148,8 @@ class RunAdmin(RunColumns, HistoryAdmin):
             return self._missing(request, object_id)
         demand(access.may_run_again(request.user, run))
         try:
-            copy = run_again(run, actor=request.user, note=_note(request))
+            press = request.POST.get(submission.PRESS, "")[: submission.PRESS_LENGTH]
+            copy = run_again(run, press=press, actor=request.user, note=_note(request))
         except NotFinished as error:
             return refused(self, request, run, str(error))
         self._tell_repeated(request, run, copy)
@@ -165,7 +171,7 @@ class RunAdmin(RunColumns, HistoryAdmin):
 
     # The actions of the list
 
-    @admin.action(description="Cancel the selected runs that wait", permissions=["cancel"])
+    @admin.action(description="Cancel the selected runs", permissions=["cancel"])
     def cancel(self, request, queryset):
         answers = Counter(cancel(run, actor=request.user) for run in queryset)
         for answer, count in answers.items():
@@ -187,8 +193,9 @@ class RunAdmin(RunColumns, HistoryAdmin):
             self.message_user(request, text, messages.WARNING)
 
     def _tell_repeated(self, request, run: Run, copy: Run) -> None:
-        text = "Run {} runs again as {}." if copy.is_new else "Run {} was not repeated: {} holds its unique key."
-        level = messages.SUCCESS if copy.is_new else messages.WARNING
+        is_repeated = copy.is_new or copy.rerun_of_id == run.pk
+        text = "Run {} runs again as {}." if is_repeated else "Run {} was not repeated: {} holds its unique key."
+        level = messages.SUCCESS if is_repeated else messages.WARNING
         self.message_user(request, format_html(text, run.pk, copy), level)
 
 

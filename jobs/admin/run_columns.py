@@ -19,6 +19,7 @@ class RunColumns:
     ready = moment("ready_at", "ready")
     due = moment("due_at", "due")
     started = moment("started_at", "started")
+    asked_to_end = moment("cancel_requested_at", "asked to end")
     finished = moment("finished_at", "finished")
 
     @admin.display(description="run", ordering="job_name")

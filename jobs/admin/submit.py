@@ -41,7 +41,7 @@ def submission_page(
     """Show the forms of a submission, or store the run that they ask for and lead to it."""
     run = submission.submit(request.user) if request.method == "POST" else None
     if run is not None:
-        _tell(model_admin, request, run)
+        _tell(model_admin, request, row, run)
         return redirect(page_of(run if may_see(request.user, run) and _is_open(model_admin, request) else row))
     context = {
         **model_admin.admin_site.each_context(request),
@@ -55,6 +55,7 @@ def submission_page(
         "errors": submission.parameters.errors or submission.options.errors,
         "problems": submission.parameters.non_field_errors(),
         "fieldsets": _fieldsets(submission),
+        "press": submission.press,
     }
     return TemplateResponse(request, "admin/jobs/submission.html", context)
 
@@ -71,8 +72,8 @@ def _is_open(model_admin: ModelAdmin, request: HttpRequest) -> bool:
     return model_admin.admin_site.get_model_admin(Run).has_view_permission(request)
 
 
-def _tell(model_admin: ModelAdmin, request: HttpRequest, run: Run) -> None:
-    if run.is_new:
+def _tell(model_admin: ModelAdmin, request: HttpRequest, row: Job | Run, run: Run) -> None:
+    if run.is_new or (isinstance(row, Run) and run.rerun_of_id == row.pk):
         model_admin.message_user(request, f"{run} is {run.state}.", messages.SUCCESS)
     else:
         text = f"Nothing was stored: {run} is {run.state} and holds this unique key."

@@ -13,11 +13,12 @@ from jobs.lifecycle.schedules import (
     set_schedule_enabled,
     slots_between,
 )
-from jobs.lifecycle.waiting import WaitInTransaction, wait
+from jobs.lifecycle.waiting import NoFreeThread, WaitInTransaction, wait
 
 __all__ = [
     "CancelAnswer",
     "JobDisabled",
+    "NoFreeThread",
     "NotFinished",
     "WaitInTransaction",
     "backfill",

@@ -1,4 +1,4 @@
-"""Cancelling what has not started."""
+"""Cancelling what has not started, and asking what runs to end."""
 
 import json
 from enum import StrEnum
@@ -9,7 +9,8 @@ from jobs.core import clock, wake
 from jobs.core.states import FINAL, WAITING, Reason, State
 from jobs.core.texts import visible
 from jobs.lifecycle import audit
-from jobs.lifecycle.database import alias
+from jobs.lifecycle.database import alias, connection
+from jobs.lifecycle.notify import wake_on_commit
 from jobs.models import Run
 
 
@@ -17,33 +18,47 @@ class CancelAnswer(StrEnum):
     """What became of a request to cancel. It says what then happens, under every race with a worker."""
 
     CANCELLED = "cancelled"  # it had not started and never will
-    RUNNING = "running"  # too late: a worker has it, and it goes on
+    REQUESTED = "requested"  # its function works: it was asked to end, and shows as running until it does
     FINISHED = "finished"  # too late: it had ended; nothing was changed
 
 
-# A worker may release a run in the moment between the UPDATE, which found it running, and the look at it.
+# A worker may claim a run, or release it, in the moment between an UPDATE and the next one.
 _TRIES = 5
 
 
 def cancel(run: Run, *, actor=None, note: str = "") -> CancelAnswer:
-    """Cancel a run that waits, and say what came of it. `run` is refreshed from the database.
+    """Cancel a run that waits, or ask one that runs to end, and say what came of it. `run` is refreshed from the
+    database.
 
-    A run that a worker has taken goes on: only waiting runs can be cancelled.
+    A run that was asked to end is never tried again. Its function learns of it by
+    `jobs.current_run().cancel_requested`; what it does then decides how the run ends. Async functions, and those
+    registered with `interrupt=True`, are made to end.
     """
     for _ in range(_TRIES):
         if _cancel_waiting(run, actor, note):
             return CancelAnswer.CANCELLED
-        if run.state not in WAITING:
+        if _ask_running(run, actor, note):
+            return CancelAnswer.REQUESTED
+        if run.state in FINAL:
             break
-    return CancelAnswer.FINISHED if run.state in FINAL else CancelAnswer.RUNNING
+    return CancelAnswer.FINISHED
 
 
 def cancel_for(run: Run, cause: str) -> None:
-    """Cancel a run that waits, or ask one that runs to end (see `jobs.current_run().cancel_requested`), because of what
-    the site itself does: `cause` says what."""
-    if not _cancel_waiting(run, None, cause):
-        running = Run.objects.using(alias()).filter(pk=run.pk, state=State.RUNNING.value, cancel_requested_at=None)
-        running.update(cancel_requested_at=clock.now())
+    """The same because of what the site itself does: `cause` says what."""
+    cancel(run, note=cause)
+
+
+def _ask_running(run: Run, actor, note: str) -> bool:
+    """Whether the run works and is asked to end, now or before."""
+    with transaction.atomic(using=alias()):
+        running = Run.objects.using(alias()).filter(pk=run.pk, state=State.RUNNING.value)
+        asked = running.filter(cancel_requested_at=None).update(cancel_requested_at=clock.now())
+        run.refresh_from_db(using=alias())
+        if asked:
+            audit.record("ask to end", run, actor=actor, note=note)
+            wake_on_commit(connection(), run.queue)
+    return run.state == State.RUNNING and run.cancel_requested_at is not None
 
 
 def _cancel_waiting(run: Run, actor, note: str) -> bool:

@@ -4,12 +4,17 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from jobs.core import clock
+from jobs.core.states import Reason
 from jobs.lifecycle.best import best_waiting
-from jobs.lifecycle.database import by_claim_index, by_id, db_time, is_state, placeholders, skip_locked
+from jobs.lifecycle.database import FENCE, by_claim_index, by_id, db_time, is_state, placeholders, skip_locked
 from jobs.lifecycle.free import take_free
 from jobs.lifecycle.notify import ANYBODY, notify
 
-_COLUMNS = "id, task, arguments_json, order_key, claim_no, failures, losses, interruptions, snoozes"
+_COLUMNS = (
+    "id, task, arguments_json, order_key, claim_no, failures, losses, interruptions, snoozes, effective_priority, "
+    "max_attempts, timeout_seconds, options_json, executor"
+)
 _LOCK = f"SELECT {_COLUMNS} FROM {{runs}} WHERE id IN ({{ids}}) AND {is_state('queued')}"
 _CLAIMED = (
     "state = 'running', worker_id = %s, claim_no = claim_no + 1, started_at = %s, reason_code = '', reason_json = NULL"
@@ -37,6 +42,11 @@ class ClaimedRun:
     losses: int
     interruptions: int
     snoozes: int
+    effective_priority: int
+    max_attempts: int
+    timeout_seconds: float | None
+    options_json: str | None
+    executor: str
     worker_id: int
 
     @property
@@ -114,14 +124,26 @@ def running(connection) -> dict[int, int | None]:
 
 _RELEASE = (
     "UPDATE jobs_run SET state = 'queued', worker_id = NULL, started_at = NULL "
-    f"WHERE id = %s AND {is_state('running')} AND worker_id = %s AND claim_no = %s"
+    f"WHERE {FENCE} AND cancel_requested_at IS NULL"
+)
+_CANCEL = (
+    f"UPDATE jobs_run SET state = 'cancelled', reason_code = '{Reason.CANCELLED_BY_REQUEST}', started_at = NULL, "
+    f"finished_at = %s, unique_hash = NULL WHERE {FENCE}"
 )
 
 
-def release(connection, runs: Collection[ClaimedRun]) -> None:
-    """Give claimed runs that have not started back to their queue, where they keep their place."""
+def release(connection, runs: Collection[ClaimedRun]) -> list[int]:
+    """Give claimed runs that have not started back to their queue, where they keep their place. Those that somebody
+    has asked to end meanwhile are cancelled; returns their ids."""
+    cancelled = []
     with connection.cursor() as cursor:
         for run in runs:
-            cursor.execute(_RELEASE, (run.id, run.worker_id, run.claim_no))
+            claim = run.id, run.worker_id, run.claim_no
+            cursor.execute(_RELEASE, claim)
             if cursor.rowcount:
                 notify(connection, ANYBODY)
+                continue
+            cursor.execute(_CANCEL, (db_time(connection, clock.now()), *claim))
+            if cursor.rowcount:
+                cancelled.append(run.id)
+    return cancelled

@@ -136,6 +136,11 @@ def is_state(state: str, table: str = "") -> str:
     return f"COALESCE({column}, '') = '{state}'"
 
 
+# A write by the worker that owns a run under this claim, and by nobody else. Found by the id: MariaDB would lock an
+# index of the state before the row, where others lock the row first: a deadlock.
+FENCE = f"id = %s AND {is_state('running')} AND worker_id = %s AND claim_no = %s"
+
+
 def hidden(state: str) -> str:
     """A state that the planner is not told. Told, PostgreSQL asks its statistics how many rows there are in that state,
     and while they are those of another time, as in a burst, it may read them all and sort them to give the first."""

@@ -2,11 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from jobs.lifecycle.database import BY_ID_ON_MARIADB, db_time, is_state, placeholders
+from jobs.lifecycle.database import BY_ID_ON_MARIADB, FENCE, db_time, is_state, placeholders
 from jobs.lifecycle.outcome import Outcome
-
-# Found by the id: MariaDB would lock an index of the state before the row, where others lock the row first: a deadlock.
-FENCE = f"id = %s AND {is_state('running')} AND worker_id = %s AND claim_no = %s"
 
 Key = tuple[int, int, int]
 

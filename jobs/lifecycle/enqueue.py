@@ -13,14 +13,15 @@ from django.utils import timezone
 from jobs.conf import get_settings
 from jobs.core import clock
 from jobs.core.order import order_key
+from jobs.core.retry import Backoff
 from jobs.core.states import State
 from jobs.errors import JobsError, ParameterError
-from jobs.lifecycle import audit
+from jobs.lifecycle import audit, rules
 from jobs.lifecycle.database import alias, connection
 from jobs.lifecycle.insert import insert, insert_many
 from jobs.lifecycle.notify import wake_on_commit
 from jobs.models import Job, Run
-from jobs.options import LONGEST_DEADLINE, USING_OPTIONS, Options, check_options
+from jobs.options import LONGEST, USING_OPTIONS, Options, check_options
 from jobs.parameters import dumps
 from jobs.registry import TaskFunction, registry
 
@@ -116,20 +117,33 @@ def job_options(job: Job, defaults: Options) -> Options:
         queue=job.queue or defaults.queue,
         on_lost=job.on_lost or defaults.on_lost,
         max_losses=job.max_losses or defaults.max_losses,
+        max_attempts=job.max_attempts or defaults.max_attempts,
+        backoff=_backoff(job) or defaults.backoff,
+        timeout=_duration(job, "timeout", job.timeout_seconds) or defaults.timeout,
+        progress_timeout=defaults.progress_timeout,
+        executor=job.executor or defaults.executor,
         unique_key=job.unique_key or defaults.unique_key,
-        start_deadline=defaults.start_deadline if job.start_deadline_seconds is None else _start_deadline(job),
+        start_deadline=_duration(job, "start_deadline", job.start_deadline_seconds) or defaults.start_deadline,
     )
 
 
-def _start_deadline(job: Job) -> timedelta:
+def _backoff(job: Job) -> Backoff | None:
     try:
-        deadline = timedelta(seconds=job.start_deadline_seconds)
-        check_options({"start_deadline": deadline}, allowed=("start_deadline",))
+        return job.backoff
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"The backoff of the job {job.name!r} cannot be read ({error}). Edit the job.") from None
+
+
+def _duration(job: Job, option: str, seconds: float | None) -> timedelta | None:
+    if seconds is None:
+        return None
+    try:
+        duration = timedelta(seconds=seconds)
+        check_options({option: duration}, allowed=(option,))
     except (ValueError, OverflowError):
-        expected = f"above 0 seconds, at most {LONGEST_DEADLINE.days} days"
-        got = job.start_deadline_seconds
-        raise ValueError(f"The start_deadline of the job {job.name!r} must be {expected}, got {got} seconds.") from None
-    return deadline
+        expected = f"above 0 seconds, at most {LONGEST[option].days} days"
+        raise ValueError(f"The {option} of the job {job.name!r} must be {expected}, got {seconds} seconds.") from None
+    return duration
 
 
 def store(run: Run) -> Run:
@@ -202,6 +216,10 @@ def new_run(task_name: str, arguments_json: str, options: Options, now: datetime
         start_deadline_at=_deadline(options, due_at or now),
         on_lost=str(options.on_lost),
         max_losses=options.max_losses,
+        max_attempts=options.max_attempts,
+        timeout_seconds=None if options.timeout is None else options.timeout.total_seconds(),
+        options_json=rules.stored(options),
+        executor=options.executor,
         unique_key=options.unique_key or "",
         unique_hash=unique_hash(task_name, options.unique_key),
         **origin,

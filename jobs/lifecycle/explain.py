@@ -1,11 +1,16 @@
 """Why a run waits, in sentences for people."""
 
+from datetime import timedelta
+
+from jobs.core import clock
 from jobs.core.states import State
+from jobs.lifecycle import rules
 from jobs.lifecycle.database import alias
 from jobs.lifecycle.status import is_alive
 from jobs.models import Queue, Run, Worker
 
 MOST_COUNTED = 1000
+_REPORTED_WITHIN = timedelta(seconds=2)  # progress is stored once a second
 
 
 def why_waiting(run: Run) -> list[str]:
@@ -18,6 +23,29 @@ def why_waiting(run: Run) -> list[str]:
         return []
     causes, ahead = [*_pause(run), *_workers(run)], _count_ahead(run)
     return causes if causes and not ahead else [*causes, _place(ahead)]
+
+
+def still_running(run: Run) -> list[str]:
+    """Why a run that still works should have ended; empty for all others."""
+    if run.state != State.RUNNING:
+        return []
+    sentences = []
+    if run.cancel_requested_at is not None:
+        sentences.append("It was asked to end. It works until its function does.")
+    if overdue := _overdue(run):
+        sentences.append(overdue)
+    return sentences
+
+
+def _overdue(run: Run) -> str:
+    """By the times in its row: the worker itself measures on its own clock."""
+    now, started_at = clock.now(), run.started_at or clock.now()
+    if run.timeout_seconds and (now - started_at).total_seconds() > run.timeout_seconds:
+        return f"It has timed out and still works: it may take {run.timeout_seconds:g} seconds."
+    quiet = rules.progress_timeout(run.options_json)
+    if quiet and now - max(started_at, run.progress_at or started_at) > quiet + _REPORTED_WITHIN:
+        return f"It seems stuck and still works: it has told no progress for {quiet.total_seconds():g} seconds."
+    return ""
 
 
 def _pause(run: Run) -> list[str]:

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from django.db import transaction
 
 from jobs.core.log import Log
-from jobs.lifecycle.ends import ROWS, write_ends
+from jobs.lifecycle.ends import ROWS, Key, write_ends
 from jobs.lifecycle.faults import is_lock_timeout, is_refusal, told
 from jobs.lifecycle.outcome import Failure, Outcome
+from jobs.lifecycle.repeat import write_repetitions
+from jobs.lifecycle.rescue import lose
 from jobs.lifecycle.workers import name_of
 from jobs.models import Attempt
 
@@ -17,10 +19,14 @@ logger = Log("jobs")
 
 @dataclass(slots=True)
 class Finished:
-    """Which outcomes were stored, and which wait because somebody else has locked their rows. The rest is dropped."""
+    """Which outcomes were stored, and which wait because somebody else has locked their rows. The rest is dropped.
+
+    `cancelled` are runs that were given back unstarted and that somebody had asked to end.
+    """
 
     stored: list[Outcome] = field(default_factory=list)
     locked: list[Outcome] = field(default_factory=list)
+    cancelled: list[int] = field(default_factory=list)
 
 
 def finish(connection, outcomes: Sequence[Outcome], *, one_by_one: bool = False) -> Finished:
@@ -41,7 +47,7 @@ def finish(connection, outcomes: Sequence[Outcome], *, one_by_one: bool = False)
 
 def _write(connection, outcomes: Sequence[Outcome]) -> list[Outcome]:
     first = {outcome.run.key: outcome for outcome in reversed(outcomes)}  # of two for one claim the first one counts
-    owned = write_ends(connection, list(reversed(first.values())))
+    owned = _write_all(connection, list(reversed(first.values())))
     stored, dropped = [], []
     for outcome in outcomes:
         is_stored = outcome.run.key in owned and first[outcome.run.key] is outcome
@@ -49,8 +55,20 @@ def _write(connection, outcomes: Sequence[Outcome]) -> list[Outcome]:
     for outcome in dropped:
         logger.warning("run %s is no longer this worker's (claim %s): its outcome %s is dropped",
                        outcome.run.id, outcome.run.claim_no, outcome.state)  # fmt: skip
-    _record_failures(connection, [outcome for outcome in stored if outcome.failure is not None])
+    _record_attempts(connection, [each for each in stored if each.attempt_outcome and not each.is_lost])
     return stored
+
+
+def _write_all(connection, outcomes: Sequence[Outcome]) -> set[Key]:
+    """Write ends, and what is tried again, and return the claims that were still this worker's."""
+    lost = {outcome.run.key for outcome in outcomes if outcome.is_lost and lose(connection, outcome)}
+    again = [outcome for outcome in outcomes if outcome.pause is not None]
+    repeated = write_repetitions(connection, again) if again else set()
+    for outcome in again:
+        if outcome.run.key not in repeated:
+            outcome.end_instead()
+    ends = [outcome for outcome in outcomes if outcome.pause is None and not outcome.is_lost]
+    return lost | repeated | write_ends(connection, ends)
 
 
 def _write_alone(connection, outcome: Outcome, finished: Finished) -> None:
@@ -68,8 +86,7 @@ def _write_alone(connection, outcome: Outcome, finished: Finished) -> None:
 
 def _write_bare(connection, outcome: Outcome, finished: Finished, problem: str) -> None:
     """Store the end without what the database may have refused."""
-    outcome.without_result(f"the database refused it ({problem})")
-    outcome.failure = outcome.failure and Failure(outcome.failure.error_class, "")
+    outcome.without_text(f"the database refused it ({problem})")
     try:
         finished.stored += _write_in_savepoint(connection, outcome)
     except Exception as error:
@@ -87,7 +104,7 @@ def _write_in_savepoint(connection, outcome: Outcome) -> list[Outcome]:
         return _write(connection, [outcome])
 
 
-def _record_failures(connection, outcomes: Sequence[Outcome]) -> None:
+def _record_attempts(connection, outcomes: Sequence[Outcome]) -> None:
     if not outcomes:
         return
     worker_name = name_of(connection, outcomes[0].run.worker_id)
@@ -96,11 +113,11 @@ def _record_failures(connection, outcomes: Sequence[Outcome]) -> None:
 
 
 def _attempt(outcome: Outcome, worker_name: str) -> Attempt:
-    run, failure = outcome.run, outcome.failure
+    run, failure = outcome.run, outcome.failure or Failure("", outcome.said)
     return Attempt(
         run_id=run.id,
         number=run.attempt,
-        outcome=Attempt.Outcome.FAILED,
+        outcome=outcome.attempt_outcome,
         error_class=failure.error_class,
         message=failure.message,
         traceback=failure.traceback,

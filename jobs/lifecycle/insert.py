@@ -14,8 +14,13 @@ COLUMNS = (
     "rerun_of_id", "submitted_by_key", "submitted_by_name",
 )  # fmt: skip
 
-# Only runs of a schedule, and those with a start deadline, fill these.
-RARE_COLUMNS = ("start_deadline_at", "reason_code", "schedule_id", "slot", "options_json")
+# What most runs leave at its default, and that default.
+_RARE = {
+    "start_deadline_at": None, "reason_code": "", "schedule_id": None, "slot": None, "options_json": None,
+    "max_attempts": 1, "timeout_seconds": None, "executor": "",
+}  # fmt: skip
+RARE_COLUMNS = tuple(_RARE)
+_rare_values, _RARE_DEFAULTS = attrgetter(*RARE_COLUMNS), tuple(_RARE.values())
 
 ROWS_A_STATEMENT = 500
 
@@ -44,7 +49,7 @@ def _shape(has_rare_values: bool) -> _Shape:
 
 
 def _shape_of(runs: Sequence[Run]) -> _Shape:
-    return _shape(any(run.start_deadline_at is not None or run.schedule_id is not None for run in runs))
+    return _shape(any(_rare_values(run) != _RARE_DEFAULTS for run in runs))
 
 
 def insert(connection, run: Run) -> None:

@@ -17,20 +17,17 @@ from jobs.lifecycle.cancel import cancel_for
 from jobs.lifecycle.database import by_claim_index, lock_free
 from jobs.lifecycle.enqueue import unique_hash
 from jobs.lifecycle.notify import ANYBODY, notify
+from jobs.lifecycle.rules import TAKES_PART
 from jobs.models import Run, Schedule
-
-# In `options_json`: a person has filled in this slot. Such runs neither wait for others nor do others wait for them.
-FILLED_IN = '{"filled_in":true}'
 
 # So many of the newest rows are read at first, and so many times as many as long as the last of them is unfinished.
 _NEWEST, _STEP = 20, 4
 # As many of them hold all that wait: beside those there are only rows that count what was skipped meanwhile.
 _NEWEST_WAITING = 3 * MOST_AT_ONCE
 
-_TAKES_PART = f"COALESCE(options_json, '') <> '{FILLED_IN}'"
 _ROWS = (
     "SELECT id, state, reason_code, reason_json FROM jobs_run WHERE schedule_id = %s AND slot IS NOT NULL "
-    f"AND {_TAKES_PART} ORDER BY slot DESC LIMIT %s"
+    f"AND {TAKES_PART} ORDER BY slot DESC LIMIT %s"
 )
 
 
@@ -62,7 +59,7 @@ def read_open(db, schedule: Schedule) -> Open:
     """What is unfinished now: read from the newest rows and from all that run, of which there are few."""
     rows = _newest_rows(db, schedule)
     with db.cursor() as cursor:
-        of_this = f"state = 'running' AND schedule_id = %s AND {_TAKES_PART}"
+        of_this = f"state = 'running' AND schedule_id = %s AND {TAKES_PART}"
         cursor.execute(f"SELECT id FROM {by_claim_index(db)} WHERE {of_this}", (schedule.pk,))
         running = {row[0] for row in cursor.fetchall()}
     unfinished = [row for row in reversed(rows) if row.state not in FINAL]

@@ -9,8 +9,7 @@ from django.db import transaction
 from jobs.core.log import Log
 from jobs.core.texts import line, visible
 from jobs.lifecycle.claim import ClaimedRun
-from jobs.lifecycle.database import db_time, is_state, placeholders
-from jobs.lifecycle.ends import FENCE
+from jobs.lifecycle.database import FENCE, db_time, is_state, placeholders
 from jobs.lifecycle.faults import is_refusal, told
 
 logger = Log("jobs")

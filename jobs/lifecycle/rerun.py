@@ -1,13 +1,15 @@
 """Repeating what has ended: always a new run, linked to the old one."""
 
+import hashlib
 from dataclasses import replace
 from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import F
 
 from jobs.core import clock
 from jobs.errors import JobsError
-from jobs.lifecycle import audit
+from jobs.lifecycle import audit, rules
 from jobs.lifecycle.database import alias
 from jobs.lifecycle.enqueue import new_run, store, submitted_by
 from jobs.models import Run
@@ -21,14 +23,21 @@ class NotFinished(JobsError):
 
 
 def run_again(
-    run: Run, *, arguments: dict | None = None, options: dict | None = None, actor=None, note: str = ""
+    run: Run,
+    *,
+    arguments: dict | None = None,
+    options: dict | None = None,
+    press: str = "",
+    actor=None,
+    note: str = "",
 ) -> Run:
     """Store a new run with the parameters and options of `run` and return it. The old one stays as it is.
 
     `arguments` (values by name) come in the place of all the old parameters, `options` (as of `using`) in the place of
-    the old ones of the same name. Raises NotFinished while `run` (as the database has it now) is still to end; with
-    `arguments` ParameterError if they do not fit the function, NotRegistered if this process does not know it; with
-    `options` TypeError or ValueError for an unknown one or a bad value.
+    the old ones of the same name. `press` (any text) names one press of a button: called again with the same one, it
+    returns the run of the first time, with `is_new` False. Raises NotFinished while `run` (as the database has it now)
+    is still to end; with `arguments` ParameterError if they do not fit the function, NotRegistered if this process does
+    not know it; with `options` TypeError or ValueError for an unknown one or a bad value.
     """
     check_options(options or {}, allowed=USING_OPTIONS)
     run.refresh_from_db(using=alias())
@@ -46,9 +55,25 @@ def run_again(
         **submitted_by(actor),
     )
     with transaction.atomic(using=alias()):
+        if press and (pressed := _pressed_before(run, press)):
+            return pressed
+        if press:
+            copy.options_json = rules.with_others(copy.options_json, press=_mark(press))
         copy = store(copy)
         audit.record("run again", run, actor=actor, note=note, run=copy.pk)
     return copy
+
+
+def _mark(press: str) -> str:
+    return hashlib.sha256(press.encode(errors="replace")).hexdigest()[:32]
+
+
+def _pressed_before(run: Run, press: str) -> Run | None:
+    """The repetition that this press has made already. Whoever comes second waits here for who came first."""
+    runs = Run.objects.using(alias())
+    runs.filter(pk=run.pk).update(claim_no=F("claim_no"))  # a lock, on SQLite as well
+    of_press = runs.filter(rerun_of_id=run.pk, options_json__contains=f'"press":"{_mark(press)}"')
+    return of_press.select_for_update().first()  # with a lock it sees what was committed meanwhile
 
 
 def _bound(task: str, arguments: dict) -> str:
@@ -62,6 +87,11 @@ def options_of(run: Run) -> Options:
         queue=run.queue,
         on_lost=run.on_lost,
         max_losses=run.max_losses,
+        max_attempts=run.max_attempts,
+        backoff=rules.backoff(run.options_json),
+        timeout=None if run.timeout_seconds is None else timedelta(seconds=run.timeout_seconds),
+        progress_timeout=rules.progress_timeout(run.options_json),
+        executor=run.executor,
         unique_key=run.unique_key or None,
         start_deadline=_allowed_wait(run),
     )

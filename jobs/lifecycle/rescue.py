@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import datetime
+from signal import Signals
 
 from django.db import transaction
 
@@ -13,6 +15,7 @@ from jobs.lifecycle.claim import ClaimedRun, running
 from jobs.lifecycle.database import is_state, locked_by_others
 from jobs.lifecycle.faults import is_lock_timeout, is_refusal, told
 from jobs.lifecycle.notify import ANYBODY, notify
+from jobs.lifecycle.outcome import Outcome
 from jobs.lifecycle.workers import name_of
 from jobs.models import Attempt, Run, Worker
 
@@ -73,6 +76,17 @@ def interrupt(connection, runs: Collection[ClaimedRun], now: datetime) -> None:
         notify(connection, ANYBODY)
 
 
+def lose(connection, outcome: Outcome) -> bool:
+    """Write that the process which executed a claimed run has ended: one lost attempt of this run. Whether the run was
+    still owned under its claim. Needs a transaction."""
+    run = outcome.run
+    row = Run.objects.using(connection.alias).defer("arguments_json", "result_json").filter(pk=run.id).first()
+    if row is None or (row.state, row.worker_id, row.claim_no) != (State.RUNNING, run.worker_id, run.claim_no):
+        return False
+    row.started_at = outcome.started_at
+    return _end_without_outcome(connection, row, Attempt.Outcome.LOST, outcome.ended_at, outcome.exit_code)
+
+
 def _alone(connection, run: Run, outcome: Attempt.Outcome, now: datetime) -> bool:
     try:
         with transaction.atomic(using=connection.alias):
@@ -86,8 +100,10 @@ def _alone(connection, run: Run, outcome: Attempt.Outcome, now: datetime) -> boo
         return False
 
 
-def _end_without_outcome(connection, run: Run, outcome: Attempt.Outcome, now: datetime) -> bool:
-    changes = changes_after(run, outcome, now)
+def _end_without_outcome(
+    connection, run: Run, outcome: Attempt.Outcome, now: datetime, exit_code: int | None = None
+) -> bool:
+    changes = changes_after(run, outcome, now, exit_code)
     changed = (
         Run.objects.using(connection.alias)
         .filter(pk=run.pk, worker_id=run.worker_id, claim_no=run.claim_no)
@@ -95,13 +111,15 @@ def _end_without_outcome(connection, run: Run, outcome: Attempt.Outcome, now: da
         .update(**changes)
     )
     if changed:
-        _record(connection, run, outcome, now)
-        logger.warning("run %s: %s (worker %s); it is now %s", run.pk, outcome.label, run.worker_id, changes["state"])
+        _record(connection, run, outcome, now, exit_code)
+        what = outcome.label if exit_code is None else f"its process ended, {how_it_ended(exit_code)}"
+        logger.warning("run %s: %s (worker %s); it is now %s", run.pk, what, run.worker_id, changes["state"])
     return bool(changed)
 
 
-def changes_after(run: Run, outcome: Attempt.Outcome, now: datetime) -> dict:
-    """What an execution without an outcome makes of its run, by its `on_lost` and how often it has happened."""
+def changes_after(run: Run, outcome: Attempt.Outcome, now: datetime, exit_code: int | None = None) -> dict:
+    """What an execution without an outcome makes of its run, by its `on_lost` and how often it has happened.
+    `exit_code` is that of its own process, where it had one."""
     counter, maximum, reason = _COUNTERS[outcome]
     count = getattr(run, counter) + 1
     most = 1 if run.on_lost == OnLost.FAIL else getattr(run, maximum)
@@ -111,9 +129,12 @@ def changes_after(run: Run, outcome: Attempt.Outcome, now: datetime) -> dict:
         "reason_code": reason.value,
         "reason_json": json.dumps({"count": count, "most": most}),
     }
+    if exit_code is not None:
+        changes["reason_code"] = Reason.PROCESS_ENDED.value
+        changes["reason_json"] = json.dumps({"count": count, "most": most, "how": how_it_ended(exit_code)})
     is_asked_to_end = run.cancel_requested_at is not None
     if is_asked_to_end:
-        changes |= {"reason_code": Reason.STOPPED_BY_REQUEST.value, "reason_json": None}
+        changes |= {"reason_code": Reason.STOPPED_WITH_WORKER.value, "reason_json": None}
     if is_asked_to_end or count >= most:
         end = State.CANCELLED if is_asked_to_end else State.FAILED
         changes |= {"state": end.value, "finished_at": now, "unique_hash": None}
@@ -126,11 +147,21 @@ def changes_after(run: Run, outcome: Attempt.Outcome, now: datetime) -> dict:
     return changes
 
 
-def _record(connection, run: Run, outcome: Attempt.Outcome, now: datetime) -> None:
+def how_it_ended(exit_code: int) -> str:
+    """The end of a process in words: `exit code 1`, `signal 9 (SIGKILL)`."""
+    if exit_code >= 0:
+        return f"exit code {exit_code}"
+    with suppress(ValueError):
+        return f"signal {-exit_code} ({Signals(-exit_code).name})"
+    return f"signal {-exit_code}"
+
+
+def _record(connection, run: Run, outcome: Attempt.Outcome, now: datetime, exit_code: int | None) -> None:
     Attempt.objects.using(connection.alias).create(
         run_id=run.pk,
         number=run.attempt,
         outcome=outcome,
+        message=None if exit_code is None else f"Its process ended: {how_it_ended(exit_code)}.",
         worker_id=run.worker_id,
         worker_name=name_of(connection, run.worker_id),
         started_at=run.started_at,

@@ -9,12 +9,12 @@ from django.db import transaction
 from jobs.core import clock
 from jobs.core.recurrence import just_before
 from jobs.errors import JobsError
-from jobs.lifecycle import audit
+from jobs.lifecycle import audit, rules
 from jobs.lifecycle.database import alias, connection
 from jobs.lifecycle.enqueue import check_enabled
 from jobs.lifecycle.insert import insert_many
 from jobs.lifecycle.notify import ANYBODY, wake_on_commit
-from jobs.lifecycle.overlap import FILLED_IN, cancel_waiting
+from jobs.lifecycle.overlap import cancel_waiting
 from jobs.lifecycle.slots import give_up_slots_of_skipped, slot_run, taken_slots
 from jobs.models import Run, Schedule
 
@@ -112,7 +112,7 @@ def backfill(
             give_up_slots_of_skipped(connection(), schedule.pk, slots[0], slots[-1])
         runs = [slot_run(schedule, schedule.job, slot, now, place=place, **options) for place, slot in enumerate(slots)]
         for run in runs:
-            run.options_json = FILLED_IN
+            run.options_json = rules.with_others(run.options_json, **rules.FILLED_IN)
         insert_many(connection(), runs)
         details = {"from": start.isoformat(), "until": until.isoformat(), "runs": len(runs)}
         audit.record("backfill", schedule, actor=actor, note=note, **details)

@@ -1,23 +1,36 @@
 """Definitions: what can be run, with which parameters and rules, after what."""
 
+import json
+
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from jobs.core.order import MAX_PRIORITY, MIN_PRIORITY
+from jobs.core.retry import Backoff
 from jobs.core.states import OnLost
 from jobs.models.fields import CharField, TextField, UTCDateTimeField
-from jobs.options import LONGEST_DEADLINE
+from jobs.options import LONGEST, MOST_ATTEMPTS, PROCESSES, THREADS
 from jobs.parameters import loads
 
 PRIORITY_RANGE = [MinValueValidator(MIN_PRIORITY), MaxValueValidator(MAX_PRIORITY)]
+EXECUTOR_CHOICES = [(THREADS, "A thread of the worker"), (PROCESSES, "A process of its own, which can be killed")]
 ON_LOST_CHOICES = [(OnLost.REQUEUE.value, "Run it again"), (OnLost.FAIL.value, "Let it fail")]
 
 
 def check_deadline(seconds: float) -> None:
     """ValidationError unless it is above 0 and not beyond the longest deadline; NaN, which is neither, as well."""
-    if not 0 < seconds <= LONGEST_DEADLINE.total_seconds():
-        raise ValidationError(f"Expected seconds above 0, at most {LONGEST_DEADLINE.days} days, got {seconds}.")
+    _check_seconds("start_deadline", seconds)
+
+
+def check_timeout(seconds: float) -> None:
+    """The same for a timeout."""
+    _check_seconds("timeout", seconds)
+
+
+def _check_seconds(option: str, seconds: float) -> None:
+    if not 0 < seconds <= LONGEST[option].total_seconds():
+        raise ValidationError(f"Expected seconds above 0, at most {LONGEST[option].days} days, got {seconds}.")
 
 
 class EdgeRule(models.TextChoices):
@@ -46,16 +59,23 @@ class Job(models.Model):
         "when its worker is lost", max_length=10, blank=True, default="", db_default="", choices=ON_LOST_CHOICES
     )
     max_losses = models.PositiveSmallIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])
-    max_attempts = models.PositiveSmallIntegerField(null=True, blank=True)
+    max_attempts = models.PositiveSmallIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1), MaxValueValidator(MOST_ATTEMPTS)]
+    )
     backoff_json = TextField(null=True, blank=True)
-    timeout_seconds = models.FloatField(null=True, blank=True)
+    timeout_seconds = models.FloatField(
+        null=True,
+        blank=True,
+        validators=[check_timeout],
+        help_text="In seconds, for each execution. Its function is told when it is over; what it does then is its own.",
+    )
     start_deadline_seconds = models.FloatField(
         null=True,
         blank=True,
         validators=[check_deadline],
         help_text="In seconds. A run that would start later than this after its time is skipped.",
     )
-    executor = CharField(max_length=20, blank=True, default="", db_default="")
+    executor = CharField(max_length=20, blank=True, default="", db_default="", choices=EXECUTOR_CHOICES)
     limit_key = CharField(max_length=255, blank=True, default="", db_default="")
     unique_key = CharField(max_length=255, blank=True, default="", db_default="")
     retention_seconds = models.BigIntegerField(null=True, blank=True)
@@ -77,6 +97,12 @@ class Job(models.Model):
     def arguments(self) -> dict:
         """The stored parameters as JSON values by name."""
         return loads(self.arguments_json)
+
+    @property
+    def backoff(self) -> Backoff | None:
+        """The pauses before its runs are tried again; None: as its function says. ValueError or TypeError if somebody
+        has stored what is none."""
+        return Backoff.from_json(json.loads(self.backoff_json)) if self.backoff_json else None
 
     def clean(self):
         from jobs.registry import registry  # parameters of model types need the app registry to be ready

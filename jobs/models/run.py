@@ -4,11 +4,14 @@ import json
 
 from django.db import models
 
-from jobs.core.states import FINAL, OnLost, State
+from jobs.core.states import FINAL, WAITING, OnLost, Reason, State
 from jobs.models.fields import CharField, TextField, UTCDateTimeField
 from jobs.models.job import ON_LOST_CHOICES, Job
 from jobs.models.reasons import sentence
 from jobs.parameters import loads
+
+# Its function ended without a failure, and the run is cancelled: no counter tells of this execution.
+_BY_FUNCTION = (Reason.STOPPED_BY_REQUEST, Reason.STOPPED_ITSELF)
 
 STATE_CHOICES = [(state.value, state.value) for state in State]
 
@@ -170,7 +173,13 @@ class Run(models.Model):
     @property
     def executions(self) -> int:
         """How often its function was started so far, this time included."""
-        return self.attempt if self.state in (State.RUNNING, State.SUCCEEDED) else self.attempt - 1
+        is_last_counted = self.state not in (State.RUNNING, State.SUCCEEDED) and self.reason_code not in _BY_FUNCTION
+        return self.attempt - 1 if is_last_counted else self.attempt
+
+    @property
+    def can_be_cancelled(self) -> bool:
+        """Whether it waits, or runs and nobody has asked it to end yet."""
+        return self.state in WAITING or (self.state == State.RUNNING and self.cancel_requested_at is None)
 
     @property
     def is_finished(self) -> bool:

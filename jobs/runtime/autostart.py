@@ -16,7 +16,7 @@ from django.core.signals import request_started
 
 from jobs.conf import get_settings
 from jobs.core.log import Log
-from jobs.runtime import scheduler
+from jobs.runtime import child, scheduler
 
 logger = Log("jobs")
 
@@ -107,6 +107,8 @@ def _is_reloaded(environ: Mapping[str, str]) -> bool:
 def arm(argv: Sequence[str], environ: Mapping[str, str]) -> None:
     """Prepare what `when` says. Runs no query; called once, while the apps load."""
     setting = get_settings().AUTOSTART
+    if child.is_child:
+        return
     decision = when(argv, environ, setting)
     if decision is Start.NOW and _is_loaded_to_serve(argv, setting):
         start()

@@ -192,10 +192,15 @@ class PrintCapture:
 _prints = PrintCapture()
 
 
+def is_wanted(kind: str, setting: bool | None) -> bool:
+    """Whether a scheduler of this kind captures prints; `setting` is JOBS["CAPTURE_PRINTS"]."""
+    return kind == "runscheduler" if setting is None else setting
+
+
 @contextmanager
-def prints(kind: str, setting: bool | None):
-    """Capture prints while a scheduler of this kind works, if `setting`, which is JOBS["CAPTURE_PRINTS"], says so."""
-    if not (kind == "runscheduler" if setting is None else setting):
+def prints(are_captured: bool):
+    """Capture prints within the block, if they are to be captured."""
+    if not are_captured:
         yield
         return
     _prints.enter()

@@ -62,23 +62,23 @@ def _watch_of(connection) -> _Watch | None:
     return next((wrapper for wrapper in connection.execute_wrappers if isinstance(wrapper, _Watch)), None)
 
 
-def tidy() -> None:
+def tidy(*, was_cut_short: bool = False) -> None:
     """Bring this thread's connections back to what the next function may expect.
 
     One in the middle of a transaction is closed, which rolls back what was not committed, and so is one whose session
-    was changed; the others are kept or closed as CONN_MAX_AGE says, like after a request. The list of queries, which
-    DEBUG keeps, begins anew.
+    was changed; the others are kept or closed as CONN_MAX_AGE says, like after a request. None is kept of a function
+    that was cut short, perhaps in the middle of a statement. The list of queries, which DEBUG keeps, begins anew.
     """
     for connection in connections.all(initialized_only=True):
         connection.force_debug_cursor = False
         connection.queries_log.clear()
         if connection.connection is not None:
-            _tidy(connection)
+            _tidy(connection, was_cut_short)
 
 
-def _tidy(connection) -> None:
+def _tidy(connection, was_cut_short: bool) -> None:
     try:
-        if _is_in_transaction(connection) or _is_session_changed(connection):
+        if was_cut_short or _is_in_transaction(connection) or _is_session_changed(connection):
             _abandon(connection)
         else:
             connection.close_if_unusable_or_obsolete()

@@ -92,6 +92,7 @@ class Dispatcher:
         self.woken.clear()
         self.had_work = False
         self.hold.gather()
+        self.hold.stop_overdue()
         if self._is_time("report", REPORT_SECONDS):
             self.hold.gather_news()
         self._look_around()
@@ -130,7 +131,7 @@ class Dispatcher:
     def next_look_in(self) -> float:
         """Seconds until there may be something to do without a wake-up."""
         now = clock.monotonic()
-        moments = [self._settings.POLL_SECONDS, self._heartbeat.due_in, self._deadline - now]
+        moments = [self._settings.POLL_SECONDS, self._heartbeat.due_in, self._deadline - now, self.hold.next_limit_in]
         if not self.stopping.is_set():
             moments += [self._agenda.due_in(now), self._agenda.edits_in(now)]
         if self.hold.is_anything_waiting:
@@ -209,7 +210,9 @@ class Dispatcher:
             batch, later = batch.split(later_ids=locked_by_others(db, batch.run_ids))
         write_reports(db, batch.reports, now, is_replay=is_replay, one_by_one=self._one_by_one)
         finished = finish(db, batch.outcomes, one_by_one=self._one_by_one)
-        claims.release(db, batch.releases)
+        if any(outcome.is_followed_by_another for outcome in finished.stored):
+            self._agenda.hurry()  # something is due anew
+        finished.cancelled = claims.release(db, batch.releases)
         self._written = batch, finished, later
 
     def _step_of_stop(self, db, now) -> None:
@@ -218,6 +221,7 @@ class Dispatcher:
         is_over = not (self.hold or finished.locked or later) or clock.monotonic() >= self._deadline
         self._is_leaving = is_over and not self.hold.has_deliveries
         if self._is_leaving:
+            self.hold.kill_functions()
             rescues.interrupt(db, self.hold.runs, now)
         workers.mark(db, self.worker_id, Worker.State.STOPPED if self._is_leaving else Worker.State.STOPPING, now)
 
@@ -229,7 +233,7 @@ class Dispatcher:
         self.had_work = bool(claimed or batch)
         self.hold.settle(batch, finished, later)
         self._one_by_one = bool(later)  # as long as somebody holds their locks
-        wake.finished_runs.announce(outcome.run.id for outcome in finished.stored)
+        wake.finished_runs.announce([*(outcome.run.id for outcome in finished.stored), *finished.cancelled])
         self.hold.admit(claimed)
 
     def _start_over(self) -> None:

@@ -6,12 +6,14 @@ from collections.abc import Collection
 from jobs.core import clock
 from jobs.core.log import Log
 from jobs.core.wake import Flag
+from jobs.lifecycle import rules
 from jobs.lifecycle.claim import ClaimedRun
 from jobs.lifecycle.finish import Finished
 from jobs.lifecycle.outcome import Outcome
 from jobs.lifecycle.report import Report
 from jobs.runtime.batch import Batch
 from jobs.runtime.context import RunContext
+from jobs.runtime.limits import Limits
 from jobs.runtime.lookahead import LONGEST_WAIT_SECONDS, LookAhead
 
 logger = Log("jobs")
@@ -32,6 +34,7 @@ class Hold:
         self._max_log_bytes = max_log_bytes
         self._delivered: deque[tuple[RunContext, Outcome | None]] = deque()
         self._held: dict[tuple[int, int, int], RunContext] = {}
+        self._limited: dict[tuple[int, int, int], RunContext] = {}  # those whose time may run out
         self._ghosts: set[tuple[int, int, int]] = set()  # functions that run on after others took their runs
         self._given_up: set[tuple[int, int, int]] = set()  # ended, but the database refuses to store it
         self._look_ahead = LookAhead()
@@ -82,8 +85,18 @@ class Hold:
         """Hand claimed runs to the executor, best first."""
         claimed_at = clock.monotonic()
         for run in claimed:
-            context = RunContext(run, stopping=self._stopping, claimed_at=claimed_at, max_log_bytes=self._max_log_bytes)
+            quiet = rules.progress_timeout(run.options_json)
+            limits = Limits(run.timeout_seconds, quiet and quiet.total_seconds())
+            context = RunContext(
+                run,
+                limits=limits,
+                stopping=self._stopping,
+                claimed_at=claimed_at,
+                max_log_bytes=self._max_log_bytes,
+            )
             self._held[context.key] = context
+            if limits:
+                self._limited[context.key] = context
             self._executor.submit(context)
 
     def gather(self) -> None:
@@ -121,8 +134,7 @@ class Hold:
         waiting.sort(key=lambda context: (context.run.order_key, context.id), reverse=True)
         taken = [context for context in waiting if self._executor.take_back(context)]
         for context in taken:
-            del self._held[context.key]
-            self.batch.releases.append(context.run)
+            self._release(context)
         return bool(taken)
 
     def _waiting_too_long(self) -> list[RunContext]:
@@ -134,10 +146,38 @@ class Hold:
         return waiting if is_too_long or self._stopping.is_set() else []
 
     def ask_to_end(self, run_ids: Collection[int]) -> None:
-        """Tell the functions of these runs that somebody has asked them to end."""
-        for context in self._held.values():
-            if context.id in run_ids:
-                context.cancel_requested = True
+        """Somebody has asked these runs to end: take back what has not started, and tell the others' functions."""
+        for context in [context for context in self._held.values() if context.id in run_ids]:
+            context.is_asked_to_end = True
+            if not context.has_started and self._executor.take_back(context):
+                self._release(context)
+            else:
+                context.stop_if_must()
+
+    @property
+    def next_limit_in(self) -> float:
+        """Seconds until the time of a function runs out."""
+        return min((context.limits.next_in for context in self._limited.values()), default=float("inf"))
+
+    def stop_overdue(self) -> None:
+        """See whose time is over, and make those end that can be made to."""
+        for key, context in list(self._limited.items()):
+            if key not in self._held:
+                del self._limited[key]
+            elif context.overdue is not None:
+                if not context.is_told_overdue:
+                    context.is_told_overdue = True
+                    logger.warning("run %s (%s) should have ended and still works: %s",
+                                   context.id, context.task, context.overdue.sentence)  # fmt: skip
+                context.stop_if_must()
+
+    @property
+    def has_overdue(self) -> bool:
+        return any(context.is_told_overdue for context in self._limited.values())
+
+    def _release(self, context: RunContext) -> None:
+        del self._held[context.key]
+        self.batch.releases.append(context.run)
 
     def settle(self, written: Batch, finished: Finished, later: Batch) -> None:
         """A transaction is committed: `written` was tried, `later` is kept for the next one. Outcomes that were neither
@@ -155,12 +195,19 @@ class Hold:
         known |= self._held.keys() | self._given_up
         return [run for run in owned if run.key not in known]
 
+    def kill_functions(self) -> None:
+        """End those that can be ended: their runs are handed back now."""
+        for context in self._held.values():
+            context.kill()
+
     def forget(self) -> None:
         """Drop everything: others have taken these runs. Threads that still work count as occupied until they end."""
         for key, context in self._held.items():
             if not self._executor.take_back(context):
                 self._ghosts.add(key)
+                context.kill()
         self._held.clear()
+        self._limited.clear()
         self.batch = Batch()
 
 

@@ -2,10 +2,9 @@
 
 from datetime import timedelta
 
-from jobs.core.retry import exponential
+from jobs.core.retry import Backoff
 
-FIRST_PAUSE = timedelta(seconds=1)
-LONGEST_PAUSE = timedelta(seconds=60)
+PAUSES = Backoff(first=timedelta(seconds=1), cap=timedelta(seconds=60), jitter=0)
 # A process that lived so long was able to work: its end is not the next one of a series.
 HEALTHY_SECONDS = 60.0
 
@@ -34,7 +33,7 @@ class Place:
         and 1 again after one that lived for HEALTHY_SECONDS."""
         is_quick = now - self._started_at < HEALTHY_SECONDS
         self._quick_ends = self._quick_ends + 1 if is_quick else 1
-        pause = exponential(self._quick_ends, first=FIRST_PAUSE, cap=LONGEST_PAUSE).total_seconds()
+        pause = PAUSES.pause(self._quick_ends).total_seconds()
         self._due_at = now + pause
         return pause
 

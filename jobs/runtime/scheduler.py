@@ -22,13 +22,12 @@ from jobs.lifecycle.server import UnsupportedServer, check_server
 from jobs.models import Worker
 from jobs.runtime import capture, context
 from jobs.runtime.dispatcher import Dispatcher
+from jobs.runtime.executors.processes import Children
 from jobs.runtime.executors.threads import ThreadsExecutor
 from jobs.runtime.pause import Pause
 from jobs.runtime.wakeups import Wakeup
 
 logger = Log("jobs")
-
-EXECUTORS = {ThreadsExecutor.name: ThreadsExecutor}
 
 TABLES_PAUSE = 1.0
 READY_STEP = 0.05
@@ -60,9 +59,10 @@ class Scheduler:
         self.stopped = Flag()
         self._grace_seconds = settings.GRACE_SECONDS if grace_seconds is None else grace_seconds
         self._drain = drain
-        self._kind, self._capture_prints = kind, settings.CAPTURE_PRINTS
+        self._captures_prints = capture.is_wanted(kind, settings.CAPTURE_PRINTS)
+        children = Children(settings, captures_prints=self._captures_prints)
         self._dispatcher = Dispatcher(
-            EXECUTORS[settings.EXECUTOR](threads or settings.THREADS),
+            ThreadsExecutor(threads or settings.THREADS, default=settings.EXECUTOR, children=children),
             settings,
             kind=kind,
             queues=queues,
@@ -110,7 +110,7 @@ class Scheduler:
     def _run(self) -> None:
         try:
             if self._is_site_ready() and self._enter():
-                with capture.prints(self._kind, self._capture_prints), self._wakeup.listening():
+                with capture.prints(self._captures_prints), self._wakeup.listening():
                     self._loop()
                     self._dispatcher.leave()
         except BaseException as fault:

@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from jobs.core import clock
 from jobs.models import Attempt, Run
 
+_BAD = (Attempt.Outcome.FAILED, Attempt.Outcome.LOST, Attempt.Outcome.INTERRUPTED)
+
 
 @dataclass(frozen=True)
 class Event:
@@ -33,11 +35,14 @@ def events(run: Run, attempts: list[Attempt]) -> list[Event]:
         name = f"Attempt {attempt.number}"
         if attempt.started_at:
             found.append(Event(attempt.started_at, "started", f"{name} started{_on(attempt.worker_name)}"))
-        found.append(Event(attempt.ended_at, "failed", f"{name}: {attempt.get_outcome_display()}"))
+        kind = "failed" if attempt.outcome in _BAD else "waiting"
+        found.append(Event(attempt.ended_at, kind, f"{name}: {attempt.get_outcome_display()}"))
     if run.due_at and run.due_at > run.enqueued_at:
         found.append(Event(run.due_at, "due", "Due"))
     if run.started_at and not any(attempt.started_at == run.started_at for attempt in attempts):
         found.append(Event(run.started_at, "started", f"Attempt {run.executions} started"))
+    if run.cancel_requested_at:
+        found.append(Event(run.cancel_requested_at, "waiting", "Asked to end"))
     if run.finished_at:
         found.append(Event(run.finished_at, run.state, run.state.capitalize()))
     return sorted(found, key=lambda event: event.at)
@@ -73,7 +78,8 @@ def segments(run: Run, attempts: list[Attempt]) -> list[Segment]:
 def _executions(run: Run, attempts: list[Attempt], end: datetime):
     for attempt in attempts:
         if attempt.started_at:
-            yield "failed", attempt.started_at, attempt.ended_at, f"Attempt {attempt.number}"
+            kind = "failed" if attempt.outcome in _BAD else "ended"
+            yield kind, attempt.started_at, attempt.ended_at, f"Attempt {attempt.number}"
     is_told = any(attempt.started_at == run.started_at for attempt in attempts)
     if run.started_at and not is_told:
         yield run.state, run.started_at, end, f"Attempt {run.executions}"

@@ -1,8 +1,12 @@
 """The form of a job: its own fields, and the typed parameters of the function that it has."""
 
+import json
+from datetime import timedelta
+
 import pytest
 
 import jobs
+from jobs.core.retry import LONGEST_PAUSE
 from jobs.models import Job
 from jobs.registry import registry
 from tests.admin.support import filled_in, job_fields, page, url
@@ -176,9 +180,83 @@ def test_two_jobs_cannot_have_one_name(admin_client, job):
 
 
 def test_columns_without_a_field_cannot_be_written_by_a_hand_made_request(admin_client):
-    add(admin_client, max_attempts="9", executor="celery", paused_reason="x", limit_key="x")
+    add(admin_client, backoff_json='{"first": 1}', paused_reason="x", limit_key="x")
     job = Job.objects.get()
-    assert (job.max_attempts, job.executor, job.paused_reason, job.limit_key) == (None, "", "", "")
+    assert (job.backoff_json, job.paused_reason, job.limit_key) == (None, "", "")
+
+
+def test_what_is_left_empty_is_as_the_function_says(admin_client):
+    add(admin_client)
+    job = Job.objects.get()
+    assert (job.max_attempts, job.backoff_json, job.timeout_seconds, job.executor) == (None, None, None, "")
+
+
+BACKOFF = {"backoff_first": "2", "backoff_factor": "3", "backoff_cap": "60"}
+
+
+def test_retries_timeout_and_executor_are_stored_and_shown_again(admin_client, job):
+    change(admin_client, job, max_attempts="9", timeout_seconds="1.5", executor="processes", **BACKOFF)
+    job.refresh_from_db()
+    assert (job.max_attempts, job.timeout_seconds, job.executor) == (9, 1.5, "processes")
+    assert job.backoff == jobs.Backoff(timedelta(seconds=2), 3, timedelta(seconds=60), 0.1)
+    shown = filled_in(page(admin_client, url("job", "change", job.pk)))
+    assert {name: float(shown[name][0]) for name in BACKOFF} == {name: float(value) for name, value in BACKOFF.items()}
+    assert [shown[name][0] for name in ("max_attempts", "timeout_seconds", "executor")] == ["9", "1.5", "processes"]
+
+
+def test_of_the_pauses_only_the_first_one_is_needed(admin_client, job):
+    change(admin_client, job, backoff_first="2")
+    job.refresh_from_db()
+    assert job.backoff == jobs.Backoff(timedelta(seconds=2))
+
+
+def test_emptied_pauses_are_again_those_of_the_function(admin_client, job):
+    Job.objects.update(backoff_json=json.dumps(jobs.Backoff().to_json()))
+    change(admin_client, job, backoff_first="")
+    job.refresh_from_db()
+    assert job.backoff is None
+
+
+def test_what_the_form_does_not_show_of_the_pauses_is_kept(admin_client, job):
+    """Jitter, and a cap that is none; as long as nobody changes the pauses, not even their text."""
+    stored = json.dumps(jobs.Backoff(timedelta(seconds=2), cap=None, jitter=0.5).to_json())
+    Job.objects.update(backoff_json=stored)
+    sent = filled_in(page(admin_client, url("job", "change", job.pk)))
+    admin_client.post(url("job", "change", job.pk), sent | {"name": "Other"})
+    job.refresh_from_db()
+    assert (job.name, job.backoff_json) == ("Other", stored)
+    admin_client.post(url("job", "change", job.pk), sent | {"backoff_first": "5"})
+    job.refresh_from_db()
+    assert job.backoff == jobs.Backoff(timedelta(seconds=5), cap=LONGEST_PAUSE, jitter=0.5)
+
+
+NONSENSE = [
+    ({"max_attempts": "0"}, "max_attempts"), ({"max_attempts": "1001"}, "max_attempts"),
+    ({"max_attempts": "many"}, "max_attempts"), ({"timeout_seconds": "0"}, "timeout_seconds"),
+    ({"timeout_seconds": "-1"}, "timeout_seconds"), ({"timeout_seconds": "1e300"}, "timeout_seconds"),
+    ({"timeout_seconds": "nan"}, "timeout_seconds"), ({"executor": "celery"}, "executor"),
+    ({"backoff_first": "0"}, "backoff_first"), ({"backoff_first": "-5"}, "backoff_first"),
+    ({"backoff_first": "abc"}, "backoff_first"), ({"backoff_first": "1e300"}, "backoff_first"),
+    ({"backoff_factor": "2"}, "backoff_first"), ({"backoff_cap": "60"}, "backoff_first"),
+    (BACKOFF | {"backoff_factor": "0.5"}, "backoff_first"), (BACKOFF | {"backoff_factor": "inf"}, "backoff_factor"),
+    (BACKOFF | {"backoff_cap": "-1"}, "backoff_cap"), (BACKOFF | {"backoff_cap": "0"}, "backoff_first"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sent", "field"), NONSENSE, ids=str)
+def test_nonsense_is_named_and_nothing_is_saved(admin_client, job, sent, field):
+    before = Job.objects.values().get()
+    assert errors(change(admin_client, job, **sent)) == {field}
+    assert Job.objects.values().get() == before
+
+
+@pytest.mark.parametrize("stored", ["nonsense", "[]", '{"first": -1}'])
+def test_stored_pauses_that_are_none_can_be_mended(admin_client, job, stored):
+    Job.objects.update(backoff_json=stored)
+    sent = filled_in(page(admin_client, url("job", "change", job.pk)))
+    admin_client.post(url("job", "change", job.pk), sent | {"backoff_first": "7"})
+    job.refresh_from_db()
+    assert job.backoff == jobs.Backoff(timedelta(seconds=7))
 
 
 @pytest.mark.parametrize(("permissions", "may_see"), [(["view_job"], False), (["view_job", "view_arguments"], True)])

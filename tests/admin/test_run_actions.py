@@ -25,12 +25,14 @@ def test_what_waits_is_cancelled(admin_client, state):
     assert (run.state, run.reason) == ("cancelled", "Cancelled before it started by admin.")
 
 
-def test_what_runs_goes_on(admin_client):
+def test_what_runs_is_asked_to_end(admin_client):
     run = make_run(State.RUNNING)
-    before = rows()
-    assert "only what waits can be cancelled, and a worker has it" in told(act(admin_client, "run", "cancel", run))[0]
-    assert rows() == before
-    assert not AuditEntry.objects.exists()
+    answer = "1 run was asked to end, and shows as running until its function does."
+    assert told(act(admin_client, "run", "cancel", run)) == [answer]
+    run.refresh_from_db()
+    assert run.state == "running"
+    assert run.cancel_requested_at is not None
+    assert AuditEntry.objects.get().verb == "ask to end"
 
 
 @pytest.mark.parametrize("state", sorted(FINAL))
@@ -46,7 +48,7 @@ def test_each_kind_of_answer_is_counted(admin_client):
     runs = [make_run(state) for state in (State.QUEUED, State.QUEUED, State.RUNNING, State.FAILED)]
     answers = sorted(told(act(admin_client, "run", "cancel", *runs)))
     assert [text.partition(":")[0] for text in answers] == [
-        "1 run was left alone",
+        "1 run was asked to end, and shows as running until its function does.",
         "1 run was left alone",
         "2 runs were cancelled before the start.",
     ]

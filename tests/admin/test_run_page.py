@@ -1,8 +1,10 @@
 """The page of a run: its buttons, its state and its progress."""
 
+import re
+
 import pytest
 
-from jobs.core.states import FINAL, WAITING, State
+from jobs.core.states import FINAL, State
 from jobs.models import AuditEntry, Run
 from tests.admin.support import make_run, page, told, url
 
@@ -16,8 +18,17 @@ def buttons(client, run: Run) -> set[str]:
 
 @pytest.mark.parametrize("state", State)
 def test_buttons_are_there_when_they_can_do_something(admin_client, state):
-    expected = {"cancel"} if state in WAITING else {"again", "edit"} if state in FINAL else set()
-    assert buttons(admin_client, make_run(state)) == expected
+    assert buttons(admin_client, make_run(state)) == ({"again", "edit"} if state in FINAL else {"cancel"})
+
+
+def test_the_button_says_what_it_does_and_is_there_once(admin_client):
+    waiting, running = make_run(), make_run(State.RUNNING)
+    assert 'value="Cancel this run"' in page(admin_client, url("run", "change", waiting.pk))
+    assert 'value="Ask it to end"' in page(admin_client, url("run", "change", running.pk))
+    assert "asked to end" in told(admin_client.post(url("run", "cancel", running.pk)))[0]
+    assert buttons(admin_client, running) == set()
+    html = page(admin_client, url("run", "change", running.pk))
+    assert "It was asked to end. It works until its function does." in html
 
 
 @pytest.mark.parametrize(
@@ -55,7 +66,7 @@ def test_cancelling_with_a_note(admin_client):
     assert (entry.verb, entry.actor_name, entry.note) == ("cancel", "admin", "n" * 500)
 
 
-@pytest.mark.parametrize("state", sorted(FINAL | {State.RUNNING}))
+@pytest.mark.parametrize("state", sorted(FINAL))
 def test_cancelling_too_late(admin_client, state):
     run = make_run(state)
     assert "left alone" in told(admin_client.post(url("run", "cancel", run.pk)))[0]
@@ -69,6 +80,17 @@ def test_running_again_leads_to_the_new_run(admin_client):
     copy = Run.objects.get(rerun_of_id=run.pk)
     assert response["Location"] == url("run", "change", copy.pk)
     assert AuditEntry.objects.get().verb == "run again"
+
+
+def test_one_press_makes_one_run_however_often_it_comes(admin_client):
+    run = make_run(State.SUCCEEDED)
+    press = re.search(r'name="press" value="(\w+)"', page(admin_client, url("run", "change", run.pk)))[1]
+    answers = [admin_client.post(url("run", "again", run.pk), {"press": press}) for _ in range(2)]
+    copy = Run.objects.get(rerun_of_id=run.pk)
+    assert {answer["Location"] for answer in answers} == {url("run", "change", copy.pk)}
+    assert AuditEntry.objects.count() == 1
+    admin_client.post(url("run", "again", run.pk), {"press": "another"})
+    assert Run.objects.filter(rerun_of_id=run.pk).count() == 2
 
 
 @pytest.mark.parametrize("state", sorted(set(State) - FINAL))

@@ -66,6 +66,8 @@ def pages(page: Page, demo: Demo) -> dict[str, str]:
     """The pages by name, after some things have happened on the site. One run stays where it is, and one behind it."""
     failed = wait_for_failure(page)
     wait_until_idle(page)
+    tried_again = submit(page, "ask_the_bank")
+    expect(page.locator("#live")).to_contain_text("The bank has answered.", timeout=PATIENCE)
     page.goto("/jobs/workers/")
     page.get_by_label("Why pause default").fill("The bank is down")
     page.get_by_role("button", name="Pause default").click()
@@ -87,6 +89,7 @@ def pages(page: Page, demo: Demo) -> dict[str, str]:
         "run-paused": paused,
         "run-failed": failed,
         "run-succeeded": "/jobs/runs/1/",
+        "run-tried-again": tried_again,
         "run-again-with-edits": "/jobs/runs/1/edit/",
         "jobs": "/jobs/jobs/",
         "job": "/jobs/jobs/1/",

@@ -40,4 +40,5 @@ def _wait_to_be_let_go(run: int, step: int) -> None:
     gates = [os.environ["RUNTIME_MARKS"] + name for name in (".all", f".{run}", f".{run}.{step}")]
     deadline = time.monotonic() + 120
     while not any(map(os.path.exists, gates)) and time.monotonic() < deadline:
+        jobs.current_run().raise_if_cancelled()
         time.sleep(0.01)

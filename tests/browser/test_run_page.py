@@ -61,6 +61,17 @@ def test_progress_and_log_renew_themselves_until_the_end(page, server):
     assert actions.is_same_document(page)
 
 
+def test_ask_what_works_to_end(page, server):
+    submit_sheep(page, how_many=2)
+    expect_state(page, "running")
+    page.get_by_label("Why (optional)").fill("The wolf comes")
+    page.get_by_role("button", name="Ask it to end").click()
+    expect(page.get_by_text("The run was asked to end.")).to_be_visible()
+    expect_state(page, "cancelled")
+    expect(page.locator("#live")).to_contain_text("It was asked to end.")
+    expect(page.get_by_role("button", name="Run again")).to_be_visible()
+
+
 def test_cancel_what_waits_with_a_note(page, server):
     count_sheep.enqueue_many([{"how_many": 1}] * THREADS)
     wait_until(lambda: Run.objects.filter(state="running").count() == THREADS, PATIENCE)

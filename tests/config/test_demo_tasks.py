@@ -9,9 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
+import jobs
 from config import tasks
 from config.transactions import DATA, read_transactions, write_csv
 from jobs.registry import registry
+from jobs.runtime.context import CurrentRun
 
 
 @pytest.fixture(autouse=True)
@@ -28,12 +30,27 @@ def pauses(monkeypatch):
     return made
 
 
+class ToldRun(CurrentRun):
+    """A run that keeps what it is told."""
+
+    should_stop = False
+
+    def __init__(self):
+        self.told = []
+
+    def progress(self, done, total=None, message=""):
+        self.told.append((done, total))
+
+    def raise_if_cancelled(self):
+        if self.cancel_requested:
+            raise jobs.Cancelled
+
+
 @pytest.fixture
 def run(monkeypatch):
     """The run that a function believes to be in."""
-    run = SimpleNamespace(should_stop=False, told=[])
-    run.progress = lambda done, total=None, message="": run.told.append((done, total))
-    monkeypatch.setattr("jobs.current_run", lambda: run, raising=False)
+    run = ToldRun()
+    monkeypatch.setattr("jobs.current_run", lambda: run)
     return run
 
 
@@ -50,6 +67,7 @@ def rows(path) -> list[dict]:
         ("user_backfill", "User data backfill", 5),
         ("always_fails", "Always fails", 7),
         ("import_transactions", "Import transactions", 0),
+        ("ask_the_bank", "Ask the bank", 0),
     ],
 )
 def test_they_are_registered_with_help(name, label, priority):
@@ -151,6 +169,15 @@ def test_always_fails_fails_readably():
         tasks.always_fails()
 
 
+def test_the_bank_answers_at_the_third_attempt(run):
+    for run.attempt in (1, 2):
+        with pytest.raises(ConnectionError, match="busy"):
+            tasks.ask_the_bank()
+    run.attempt = 3
+    assert tasks.ask_the_bank() == "The bank has answered."
+    assert tasks.ask_the_bank.options.max_attempts > 3
+
+
 @pytest.mark.parametrize(
     ("task", "seconds"),
     [
@@ -170,9 +197,10 @@ def test_they_take_a_while_in_small_steps_and_tell_their_progress(run, pauses, t
     assert total >= 10
 
 
-@pytest.mark.parametrize(
-    "task", [tasks.import_transactions, tasks.daily_report, tasks.fraud_alert, tasks.user_backfill]
-)
+SLOW = tasks.import_transactions, tasks.daily_report, tasks.fraud_alert, tasks.user_backfill
+
+
+@pytest.mark.parametrize("task", SLOW)
 def test_they_finish_without_pauses_when_they_are_asked_to_stop(run, pauses, monkeypatch, task):
     whole = task()
     pauses.clear()
@@ -183,4 +211,16 @@ def test_they_finish_without_pauses_when_they_are_asked_to_stop(run, pauses, mon
 
     monkeypatch.setattr(tasks, "time", SimpleNamespace(sleep=sleep))
     assert task() == whole
+    assert len(pauses) == 3
+
+
+@pytest.mark.parametrize("task", SLOW)
+def test_they_end_when_somebody_asks_them_to(run, pauses, monkeypatch, task):
+    def sleep(seconds):
+        pauses.append(seconds)
+        run.cancel_requested = len(pauses) == 3
+
+    monkeypatch.setattr(tasks, "time", SimpleNamespace(sleep=sleep))
+    with pytest.raises(jobs.Cancelled):
+        task()
     assert len(pauses) == 3

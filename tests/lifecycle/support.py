@@ -63,9 +63,9 @@ def take_one(**served) -> claims.ClaimedRun:
     return run
 
 
-def give_back(*runs) -> None:
+def give_back(*runs) -> list[int]:
     with transaction.atomic(using=alias()):
-        claims.release(connection(), runs)
+        return claims.release(connection(), runs)
 
 
 def success(run, **changes) -> Outcome:
@@ -78,6 +78,26 @@ def failure(run, message="no", **changes) -> Outcome:
     said = Failure("ValueError", message, f"Traceback …\nValueError: {message}")
     reason = {"reason": Reason.FUNCTION_RAISED, "reason_arguments": {"error_class": "ValueError", "message": message}}
     return success(run, **{"state": State.FAILED, "failure": said} | reason | changes)
+
+
+def retry(run, message="no", *, pause=timedelta(seconds=10), **changes) -> Outcome:
+    """A failure that is followed by another attempt."""
+    return failure(run, message, **{"state": State.SCHEDULED, "reason": Reason.RETRY, "pause": pause} | changes)
+
+
+def snooze(run, said="not yet", *, pause=timedelta(seconds=10), **changes) -> Outcome:
+    asked = {"state": State.SCHEDULED, "reason": Reason.SNOOZED, "pause": pause, "said": said}
+    return success(run, **asked | changes)
+
+
+def stop(run, said="", **changes) -> Outcome:
+    """Its function has cancelled the run."""
+    return success(run, **{"state": State.CANCELLED, "reason": Reason.STOPPED_ITSELF, "said": said} | changes)
+
+
+def death(run, exit_code=3, **changes) -> Outcome:
+    """The process that executed it has ended."""
+    return success(run, **{"state": State.SCHEDULED, "exit_code": exit_code} | changes)
 
 
 def write(*outcomes, one_by_one=False) -> list[Outcome]:

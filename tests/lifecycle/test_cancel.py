@@ -1,20 +1,49 @@
 """Cancelling what waits, and what is answered when it is too late."""
 
 import threading
+from importlib import import_module
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from jobs.lifecycle import CancelAnswer, cancel
-from jobs.lifecycle import claim as claims
 from jobs.lifecycle.database import connection
+from jobs.lifecycle.rescue import interrupt, rescue
 from jobs.models import AuditEntry, Run
 from jobs.testing import drain
-from tests.lifecycle.support import PATIENCE, Thread, failure, fresh, row, stored, success, take, take_one, write
+from tests.lifecycle.support import (
+    PATIENCE,
+    Thread,
+    clock,
+    death,
+    failure,
+    fresh,
+    give_back,
+    new_worker,
+    retry,
+    row,
+    snooze,
+    stop,
+    stored,
+    success,
+    take,
+    take_one,
+    write,
+)
 from tests.tasks import lifecycle_note
 
 pytestmark = pytest.mark.django_db
+
+cancelling = import_module("jobs.lifecycle.cancel")  # the package has the function by this name
+
+
+def rescue_from(taken):
+    rescue(connection(), [taken.worker_id], clock.now())
+
+
+def interrupted(taken):
+    interrupt(connection(), [taken], clock.now())
 
 
 @pytest.mark.parametrize("state", ["queued", "scheduled", "blocked"])
@@ -34,14 +63,81 @@ def test_what_waits_is_cancelled(clock, state):
     assert run.reason == "Cancelled before it started."
 
 
-@pytest.mark.parametrize("state", ["running", "succeeded", "failed", "cancelled", "skipped"])
+@pytest.mark.parametrize("state", ["succeeded", "failed", "cancelled", "skipped"])
 def test_too_late(state):
     run = stored(state=state, unique_hash="h")
     before = row(run)
-    answer = run.cancel(actor="somebody", note="please")
-    assert answer is (CancelAnswer.RUNNING if state == "running" else CancelAnswer.FINISHED)
+    assert run.cancel(actor="somebody", note="please") is CancelAnswer.FINISHED
     assert row(run) == before
     assert not AuditEntry.objects.exists()
+
+
+def test_what_runs_is_asked_to_end(clock):
+    run = stored()
+    take_one()
+    before = row(run)
+    clock.move(5)
+    assert run.cancel(actor="somebody", note="please") is CancelAnswer.REQUESTED
+    assert row(run) == before | {"cancel_requested_at": clock.now()}
+    entry = AuditEntry.objects.get()
+    assert (entry.verb, entry.object_id, entry.note) == ("ask to end", str(run.pk), "please")
+
+
+def test_it_is_asked_once(clock):
+    run = stored()
+    take_one()
+    run.cancel(actor="somebody")
+    before = row(run)
+    clock.move(5)
+    assert fresh(run).cancel(actor="another one") is CancelAnswer.REQUESTED
+    assert row(run) == before
+    assert AuditEntry.objects.count() == 1
+
+
+# What its worker writes about a run after somebody has asked it to end: the state that it then has, its reason, how its
+# attempt is kept.
+AFTERWARDS = {
+    "returned": (success, "succeeded", "", []),
+    "raised": (failure, "failed", "function_raised", ["failed"]),
+    "would be tried again": (retry, "failed", "not_repeated", ["failed"]),
+    "snoozed": (snooze, "cancelled", "stopped_by_request", ["cancelled"]),
+    "stopped": (stop, "cancelled", "stopped_itself", ["cancelled"]),
+    "its process died": (death, "cancelled", "stopped_with_worker", ["lost"]),
+}
+
+
+@pytest.mark.parametrize("one_by_one", [False, True])
+@pytest.mark.parametrize(("end", "state", "reason", "outcomes"), AFTERWARDS.values(), ids=AFTERWARDS)
+def test_what_was_asked_to_end_is_never_tried_again(end, state, reason, outcomes, one_by_one):
+    run = stored(unique_hash="h", max_attempts=9)
+    taken = take_one()
+    assert run.cancel() is CancelAnswer.REQUESTED
+    assert write(end(taken), one_by_one=one_by_one)
+    run.refresh_from_db()
+    assert (run.state, run.reason_code, run.unique_hash) == (state, reason, None)
+    assert run.finished_at is not None
+    assert [attempt.outcome for attempt in run.attempts.all()] == outcomes
+
+
+def test_what_was_asked_to_end_and_has_not_started_is_cancelled_when_it_is_given_back(clock):
+    run = stored(unique_hash="h")
+    taken = take_one()
+    run.cancel()
+    clock.move(3)
+    assert give_back(taken) == [run.pk]
+    run.refresh_from_db()
+    assert (run.state, run.reason_code, run.finished_at) == ("cancelled", "cancelled_by_request", clock.now())
+    assert (run.unique_hash, run.executions) == (None, 0)
+    assert not run.attempts.exists()
+
+
+@pytest.mark.parametrize("lose", [rescue_from, interrupted])
+def test_what_was_asked_to_end_ends_with_its_worker(lose):
+    run = stored()
+    taken = take_one(worker=new_worker().pk)
+    run.cancel()
+    lose(taken)
+    assert (fresh(run).state, fresh(run).reason_code) == ("cancelled", "stopped_with_worker")
 
 
 def test_a_run_that_is_gone():
@@ -73,7 +169,7 @@ class TestStale:
         run = stored()
         taken = take_one()
         assert run.state == "queued"
-        assert run.cancel() is CancelAnswer.RUNNING
+        assert run.cancel() is CancelAnswer.REQUESTED
         assert run.state == "running"
         assert write(success(taken)) != []
 
@@ -91,26 +187,18 @@ class TestStale:
         assert run.cancel() is CancelAnswer.CANCELLED
 
 
-def test_a_release_between_the_update_and_the_look_is_cancelled_all_the_same(monkeypatch):
+def test_a_release_between_the_two_updates_is_cancelled_all_the_same(monkeypatch):
     run = stored()
-    claimed, refresh = take(), Run.refresh_from_db
+    claimed, ask = take(), cancelling._ask_running
 
-    def release_before_the_first_look(self, **options):
+    def release_before_asking(*args):
         if claimed:
-            claims.release(connection(), [claimed.pop()])
-        refresh(self, **options)
+            give_back(claimed.pop())
+        return ask(*args)
 
-    monkeypatch.setattr(Run, "refresh_from_db", release_before_the_first_look)
+    monkeypatch.setattr(cancelling, "_ask_running", release_before_asking)
     assert cancel(run) is CancelAnswer.CANCELLED
     assert row(run)["state"] == "cancelled"
-
-
-def test_a_run_that_comes_and_goes_for_ever_is_told_to_run(monkeypatch):
-    run = stored()
-    take()
-    monkeypatch.setattr(Run, "refresh_from_db", lambda self, **options: setattr(self, "state", "queued"))
-    assert cancel(run) is CancelAnswer.RUNNING
-    assert row(run)["state"] == "running"
 
 
 def test_by_a_user(clock):
@@ -154,9 +242,30 @@ class TestRaceWithAClaim:
         with transaction.atomic():
             taken = take_one()
             thread = self.other_comes(lambda: fresh(run).cancel())
-        assert thread.outcome() is CancelAnswer.RUNNING
+        assert thread.outcome() is CancelAnswer.REQUESTED
         assert fresh(run).state == "running"
         assert write(success(taken)) != []
+
+    @pytest.mark.parametrize(("end", "state"), [(success, "succeeded"), (failure, "failed"), (retry, "scheduled")])
+    def test_the_end_is_first(self, end, state):
+        run = stored()
+        taken = take_one()
+        with transaction.atomic():
+            write(end(taken))
+            thread = self.other_comes(lambda: fresh(run).cancel())
+        is_over = state != "scheduled"
+        assert thread.outcome() is (CancelAnswer.FINISHED if is_over else CancelAnswer.CANCELLED)
+        assert fresh(run).state == (state if is_over else "cancelled")
+
+    @pytest.mark.parametrize(("end", "state"), [(success, "succeeded"), (retry, "failed"), (snooze, "cancelled")])
+    def test_the_cancel_is_before_the_end(self, end, state):
+        run = stored(max_attempts=3)
+        taken = take_one()
+        with transaction.atomic():
+            assert run.cancel() is CancelAnswer.REQUESTED
+            thread = self.other_comes(lambda: write(end(taken)))
+        assert thread.outcome() != []
+        assert fresh(run).state == state
 
     def test_the_cancel_is_first(self):
         run = stored()
@@ -194,7 +303,7 @@ class TestRaceWithAClaim:
         for run in runs:
             answers = {one[run.pk], other[run.pk]}
             if run.pk in taken:
-                assert answers == {CancelAnswer.RUNNING}
+                assert answers == {CancelAnswer.REQUESTED}
                 assert fresh(run).state == "running"
             else:
                 assert answers == {CancelAnswer.CANCELLED, CancelAnswer.FINISHED}

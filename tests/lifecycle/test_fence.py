@@ -8,10 +8,14 @@ from jobs.lifecycle.rescue import interrupt, rescue
 from jobs.models import Attempt, Run, RunLog
 from tests.lifecycle.support import (
     clock,
+    death,
     failure,
     give_back,
     new_worker,
+    retry,
     row,
+    snooze,
+    stop,
     stored,
     success,
     take_one,
@@ -84,6 +88,10 @@ LOST = [
 WRITES = {
     "success": write_outcome(success, result_json='"late"'),
     "failure": write_outcome(failure, message="late"),
+    "retry": write_outcome(retry, message="late"),
+    "snooze": write_outcome(snooze),
+    "stop": write_outcome(stop),
+    "death": write_outcome(death),
     "one by one": write_outcome_alone,
     "release": give_back,
     "interrupt": interrupted,

@@ -5,7 +5,7 @@ from django.db import DatabaseError, OperationalError
 
 from jobs.lifecycle import finish as finishing
 from jobs.models import Attempt
-from tests.lifecycle.support import failure, fresh, stored, success, take, write
+from tests.lifecycle.support import failure, fresh, retry, snooze, stop, stored, success, take, write
 
 pytestmark = pytest.mark.django_db
 
@@ -87,3 +87,13 @@ def test_a_database_that_is_away_is_no_bad_row(runs, taken, monkeypatch):
             write(outcome, one_by_one=True)
     assert write(outcome, one_by_one=True) == [outcome]
     assert fresh(runs[0]).result == "r"
+
+
+@pytest.mark.parametrize(("end", "state"), [(retry, "scheduled"), (snooze, "scheduled"), (stop, "cancelled")])
+def test_words_that_the_database_refuses_change_nothing_of_what_comes_next(runs, taken, refuse, end, state):
+    refuse(f"NEW.run_id = {runs[1].pk} AND NEW.message LIKE '%refused%'", table="jobs_attempt", event="INSERT")
+    outcomes = [end(each, "what is refused") for each in taken]
+    assert write(*outcomes, one_by_one=True) == outcomes
+    assert [fresh(run).state for run in runs] == [state] * 3
+    messages = Attempt.objects.order_by("run_id").values_list("message", flat=True)
+    assert list(messages) == ["what is refused", "", "what is refused"]

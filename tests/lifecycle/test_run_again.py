@@ -1,5 +1,6 @@
 """Repeating what has ended."""
 
+import threading
 from datetime import timedelta
 
 import pytest
@@ -8,10 +9,10 @@ from django.db import transaction
 
 from jobs.core.order import STRICT_AGEING, order_key
 from jobs.errors import NotRegistered, ParameterError
-from jobs.lifecycle import NotFinished
+from jobs.lifecycle import NotFinished, rules
 from jobs.models import AuditEntry, Run
 from jobs.testing import drain
-from tests.lifecycle.support import ended, fresh, row, stored, success, take_one, write
+from tests.lifecycle.support import PATIENCE, Thread, ended, fresh, row, stored, success, take_one, write
 from tests.tasks import lifecycle_note, lifecycle_single
 
 pytestmark = pytest.mark.django_db
@@ -163,3 +164,49 @@ def test_with_options_that_do_not_fit(options):
         old_sum().run_again(options=options, actor="ann")
     assert Run.objects.count() == 1
     assert not AuditEntry.objects.exists()
+
+
+class TestOnePress:
+    """A button that is pressed twice, or whose request comes twice."""
+
+    def test_it_makes_one_run(self):
+        old = ended()
+        first, second = (fresh(old).run_again(press="p") for _ in range(2))
+        assert (first.is_new, second.pk, second.is_new) == (True, first.pk, False)
+        assert Run.objects.filter(rerun_of_id=old.pk).count() == 1
+
+    def test_also_when_the_first_one_has_ended_meanwhile(self):
+        old = ended()
+        first = old.run_again(press="p")
+        Run.objects.filter(pk=first.pk).update(state="succeeded")
+        assert fresh(old).run_again(press="p").pk == first.pk
+
+    def test_another_press_or_one_on_another_run_makes_another_one(self):
+        old, other = ended(), ended()
+        runs = [old.run_again(press="p"), old.run_again(press="q"), other.run_again(press="p"), old.run_again()]
+        assert len({run.pk for run in runs}) == 4
+
+    @pytest.mark.parametrize("press", ["x" * 10_000, "\x00", "\ud800", '"', "%", "_", "🐝"])
+    def test_any_text(self, press):
+        old = ended()
+        assert old.run_again(press="other").pk != old.run_again(press=press).pk == old.run_again(press=press).pk
+
+    def test_it_has_the_options_of_the_old_one_all_the_same(self):
+        old = ended(options_json='{"progress_timeout":5.0}', max_attempts=4, timeout_seconds=7.0, executor="processes")
+        copy = fresh(old.run_again(press="p"))
+        assert (copy.max_attempts, copy.timeout_seconds, copy.executor) == (4, 7.0, "processes")
+        assert rules.progress_timeout(copy.options_json) == timedelta(seconds=5)
+
+    @pytest.mark.django_db(transaction=True)
+    def test_both_at_once(self):
+        old = ended()
+        barrier = threading.Barrier(2, timeout=PATIENCE)
+
+        def press():
+            mine = fresh(old)
+            barrier.wait()
+            return mine.run_again(press="p").pk
+
+        threads = [Thread(press) for _ in range(2)]
+        assert len({thread.outcome() for thread in threads}) == 1
+        assert Run.objects.filter(rerun_of_id=old.pk).count() == 1

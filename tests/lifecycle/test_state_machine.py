@@ -17,7 +17,18 @@ from jobs.lifecycle.rescue import interrupt, rescue
 from jobs.models import Attempt, Run
 from jobs.testing import FakeClock
 from tests.lifecycle.model import SECOND, Model
-from tests.lifecycle.support import failure, give_back, new_worker, success, take, write
+from tests.lifecycle.support import (
+    death,
+    failure,
+    give_back,
+    new_worker,
+    retry,
+    snooze,
+    stop,
+    success,
+    take,
+    write,
+)
 from tests.tasks import lifecycle_note
 
 QUEUES = ["a", "b"]
@@ -31,6 +42,7 @@ requests = st.fixed_dictionaries(
         "unique_key": st.sampled_from([None, None, "k"]),
     }
 )
+OUTCOMES = {"success": success, "failure": failure, "retry": retry, "snooze": snooze, "stop": stop, "death": death}
 enqueues = st.tuples(
     st.just("enqueue"),
     st.fixed_dictionaries(
@@ -59,7 +71,10 @@ ends = st.tuples(
         {
             "in_time": st.sampled_from([True, True, False]),
             "pick": picks,
-            "end": st.sampled_from(["success", "failure", "release", "release", "interrupt"]),
+            "end": st.sampled_from(
+                ["success", "failure", "retry", "retry", "snooze", "stop", "release", "release", "interrupt", "death"]
+            ),
+            "pause": st.sampled_from([0, 1, 3, 60]),
             "one_by_one": st.booleans(),
         }
     ),
@@ -132,22 +147,23 @@ class LifeOfRuns(RuleBasedStateMachine):
     def is_owned(self, claim):
         return self.models[claim.id].claim == (claim.worker_id, claim.claim_no)
 
-    def end(self, in_time, pick, end, one_by_one):
+    def end(self, in_time, pick, **how):
         choice = [claim for claim in self.claims if self.is_owned(claim)] if in_time else self.claims
         if choice:
-            self.end_claim(choice[-1 - pick % len(choice)], end, one_by_one)
+            self.end_claim(choice[-1 - pick % len(choice)], **how)
 
-    def end_claim(self, claim, end, one_by_one):
+    def end_claim(self, claim, end, pause, one_by_one):
         is_owned = self.is_owned(claim)
         if end == "release":
             give_back(claim)
         elif end == "interrupt":
             interrupt(connection(), [claim], self.clock.now())
         else:
-            stored = write({"success": success, "failure": failure}[end](claim), one_by_one=one_by_one)
+            pauses = {"pause": timedelta(seconds=pause)} if end in ("retry", "snooze") else {}
+            stored = write(OUTCOMES[end](claim, **pauses), one_by_one=one_by_one)
             assert bool(stored) == is_owned
         if is_owned:
-            self.models[claim.id].end(end, self.now)
+            self.models[claim.id].end(end, self.now, pause * SECOND)
 
     @precondition(lambda self: self.models)
     @rule(who=st.integers(0, 1))
@@ -168,8 +184,11 @@ class LifeOfRuns(RuleBasedStateMachine):
         if model.state in WAITING:
             assert answer is CancelAnswer.CANCELLED
             model.move(State.CANCELLED)
+        elif model.state is State.RUNNING:
+            assert answer is CancelAnswer.REQUESTED
+            model.is_asked_to_end = True
         else:
-            assert answer is (CancelAnswer.FINISHED if model.state in FINAL else CancelAnswer.RUNNING)
+            assert answer is CancelAnswer.FINISHED
 
     def pick_run(self, pick):
         return list(self.models)[-1 - pick % len(self.models)]
@@ -210,6 +229,7 @@ class LifeOfRuns(RuleBasedStateMachine):
             assert (run.state, run.claim_no, run.order_key) == (model.state, model.claims, model.key + self.offset)
             assert {name: getattr(run, name) for name in model.counters} == model.counters
             assert (run.finished_at is not None) == (model.state in FINAL)
+            assert (run.cancel_requested_at is not None) == model.is_asked_to_end
             assert (run.unique_hash is not None) == (model.unique_key is not None and model.state in UNFINISHED)
             if model.state is State.RUNNING:
                 assert (run.worker_id, run.claim_no) == model.claim
@@ -222,8 +242,9 @@ class LifeOfRuns(RuleBasedStateMachine):
             for claim in take(1000, worker=self.workers[0]):
                 write(success(claim))
         assert not Run.objects.exclude(state__in=FINAL).exists()
-        for run in Run.objects.all():
-            assert Attempt.objects.filter(run=run).count() == run.failures + run.losses + run.interruptions
+        for pk, model in self.models.items():
+            numbers = [attempt.number for attempt in Attempt.objects.filter(run_id=pk).order_by("number")]
+            assert numbers == list(range(1, model.attempts + 1))
 
 
 @pytest.mark.django_db

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from config.settings import *  # noqa: F403
 from config.settings import INSTALLED_APPS, LOGGING
+from jobs.runtime import child
 from tests.processes import switches
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests", "tests.processes"]
@@ -17,6 +18,9 @@ def open_the_gate_and_linger():
     Path(os.environ["RUNTIME_MARKS"] + ".gate").touch()
     time.sleep(2)
 
+
+if "RUNTIME_BROKEN_CHILDREN" in os.environ and child.is_child:
+    raise RuntimeError("this site cannot be loaded in a child")
 
 if "RUNTIME_QUIET" in os.environ:  # a console costs memory of its own
     LOGGING["handlers"]["nowhere"] = {"class": "logging.NullHandler"}  # without any, Python itself tells warnings

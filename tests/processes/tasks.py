@@ -2,6 +2,7 @@
 
 # ruff: noqa: T201
 
+import contextlib
 import ctypes
 import logging
 import multiprocessing
@@ -122,3 +123,43 @@ def query_and_mark():
 def work_shortly():
     _runtime_mark("begun")
     time.sleep(0.02)
+
+
+@jobs.register(executor="processes")
+def end_own_process(how: int) -> int:
+    """End by this exit code, or by this signal if it is negative."""
+    _runtime_mark("begun")
+    if how < 0:
+        os.kill(os.getpid(), -how)
+    os._exit(how)
+
+
+@jobs.register(executor="processes")
+def listen_to_nobody() -> None:
+    """Work on, with a process of its own, whatever one tells it."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    helper = multiprocessing.get_context("fork").Process(target=time.sleep, args=(120,))
+    helper.start()
+    _runtime_mark(f"helper:{helper.pid}")
+    _runtime_mark("begun")
+    while True:
+        with contextlib.suppress(BaseException):
+            time.sleep(120)
+
+
+@jobs.register(executor="processes")
+def take_memory(megabytes: int) -> int:
+    return len(bytearray(megabytes * 2**20))
+
+
+_calls = 0
+
+
+@jobs.register(executor="processes")
+def count_calls() -> list[int]:
+    """How often it was called in this process, which that is, and how many schedulers are at work in it."""
+    global _calls
+    _calls += 1
+    dispatchers = [thread.name for thread in threading.enumerate() if thread.name.startswith("jobs-dispatcher")]
+    return [_calls, os.getpid(), len(dispatchers)]

@@ -11,8 +11,20 @@ from django.db import DatabaseError, connection
 
 from benchmarks.servers import KINDS
 from benchmarks.torture import ledger
-from benchmarks.torture.check import FAILED, INTERRUPTED, LOST, PastAttempt, PastRun, check
-from benchmarks.torture.ledger import RAISED, RETURNED, Execution
+from benchmarks.torture.check import (
+    ASKED,
+    CANCELLED,
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    LOST,
+    REQUESTED,
+    SNOOZED,
+    PastAttempt,
+    PastRun,
+    check,
+)
+from benchmarks.torture.ledger import RAISED, RETURNED, Answer, Execution
 from benchmarks.torture.producer import is_no_answer
 from tests.processes.support import ROOT
 
@@ -70,6 +82,9 @@ def test_the_ledger_pairs_begins_and_ends(tmp_path, monkeypatch):
     ledger.accept([3, 4])
     ledger.accept([])
     assert ledger.accepted(tmp_path) == {3, 4}
+    ledger.answer(3, ASKED)
+    ledger.answer(3, REQUESTED)
+    assert [(each.run, each.told) for each in ledger.answers(tmp_path)] == [(3, ASKED), (3, REQUESTED)]
 
 
 def test_a_table_that_is_missing_is_an_answer(transactional_db):
@@ -98,13 +113,27 @@ def lost(number=1, ended_at=100) -> PastAttempt:
     return PastAttempt(number, LOST, ended_at)
 
 
-def kinds(history, executions, accepted=None) -> list[str]:
+def failed(*outcomes, state="failed", **columns) -> PastRun:
+    """A run with attempts that ended like this, one after the other."""
+    attempts = [PastAttempt(number, outcome, 20 * number) for number, outcome in enumerate(outcomes, start=1)]
+    return PastRun(1, state, count=len(outcomes), attempts=tuple(attempts), **columns)
+
+
+def raised(*numbers) -> list[Execution]:
+    return [execution(1, number, 20 * number - 10, 20 * number, RAISED) for number in numbers]
+
+
+def answer(told, at=15) -> Answer:
+    return Answer(1, told, at)
+
+
+def kinds(history, executions, accepted=None, answers=()) -> list[str]:
     accepted = [run.id for run in history] if accepted is None else accepted
-    return [offence.kind for offence in check(accepted, executions, {run.id: run for run in history})]
+    return [offence.kind for offence in check(accepted, executions, {run.id: run for run in history}, answers)]
 
 
 LOST_ONCE = succeeded(count=1, attempts=(lost(),))
-FAILED_ONCE = PastRun(1, "failed", count=1, attempts=(PastAttempt(1, FAILED, 20),))
+FAILED_ONCE = failed(FAILED)
 INTERRUPTED_ONCE = PastRun(1, "failed", max_interruptions=1, count=1, attempts=(PastAttempt(1, INTERRUPTED, 20),))
 NEVER_AGAIN = PastRun(1, "failed", on_lost="fail", count=1, attempts=(lost(),))
 
@@ -118,6 +147,16 @@ RIGHT = {
     "never to be repeated, and killed before its start": ([NEVER_AGAIN], []),
     "lost as often as it may be": ([replace(LOST_ONCE, state="failed", max_losses=1)], [cut_off()]),
     "interrupted as often as it may be": ([INTERRUPTED_ONCE], [cut_off()]),
+    "failed as often as it may": ([failed(FAILED, FAILED, max_attempts=2)], raised(1, 2)),
+    "failed, then succeeded": (
+        [replace(failed(FAILED, max_attempts=2), state="succeeded", result=2)],
+        [*raised(1), execution(attempt=2, begun_at=50)],
+    ),
+    "snoozed, then failed": ([failed(SNOOZED, FAILED)], raised(1, 2)),
+    "never to be repeated after a loss, and snoozed": ([failed(SNOOZED, FAILED, on_lost="fail")], raised(1, 2)),
+    "gave up before its last attempt": ([failed(FAILED, max_attempts=3, reason="gave_up")], raised(1)),
+    "asked to end, and raised": ([failed(FAILED, max_attempts=3, reason="not_repeated")], raised(1)),
+    "cut short while it wrote down its end": ([failed(FAILED, is_interruptible=True)], [cut_off()]),
 }
 
 
@@ -150,7 +189,7 @@ WRONG = {
         ["unexplained", "contradicted"],
     ),
     "a failure was counted twice": (
-        [PastRun(1, "failed", count=2, attempts=(PastAttempt(1, FAILED, 20),) * 2)],
+        [PastRun(1, "failed", max_attempts=2, count=2, attempts=(PastAttempt(1, FAILED, 20),) * 2)],
         [execution(how=RAISED)],
         ["contradicted"],
     ),
@@ -180,7 +219,10 @@ WRONG = {
         [cut_off()],
         ["contradicted"],
     ),
-    "cancelled, which nobody asked for": ([PastRun(1, "cancelled")], [], ["stuck"]),
+    "cancelled, which nobody asked for": ([PastRun(1, "cancelled")], [], ["answer"]),
+    "failed before its last attempt": ([failed(FAILED, max_attempts=2)], raised(1), ["contradicted"]),
+    "failed more often than it may": ([failed(FAILED, FAILED)], raised(1, 2), ["contradicted"]),
+    "snoozed without raising": ([failed(SNOOZED, FAILED)], [execution(), *raised(2)], ["contradicted"]),
     "queued in the end": ([PastRun(1, "queued")], [], ["stuck"]),
     "running in the end": ([PastRun(1, "running")], [cut_off()], ["stuck"]),
 }
@@ -189,6 +231,33 @@ WRONG = {
 @pytest.mark.parametrize(("history", "executions", "offences"), WRONG.values(), ids=WRONG)
 def test_what_the_history_does_not_explain_is_an_offence(history, executions, offences):
     assert kinds(history, executions) == offences
+
+
+CANCELLED_UNSTARTED = PastRun(1, "cancelled")
+CANCELLED_AT_WORK = replace(failed(CANCELLED, state="cancelled"), count=0)
+ANSWERS = {
+    "cancelled before it started": (CANCELLED_UNSTARTED, [], CANCELLED, []),
+    "cancelled, and executed afterwards": (CANCELLED_UNSTARTED, [execution(begun_at=16)], CANCELLED,
+                                           ["unexplained", "answer"]),
+    "cancelled, and it failed": (FAILED_ONCE, raised(1), CANCELLED, ["answer"]),
+    "requested, and its function ended": (CANCELLED_AT_WORK, raised(1), REQUESTED, []),
+    "requested, and it returned": (succeeded(), [execution()], REQUESTED, []),
+    "requested, and only then it started": (succeeded(), [execution(begun_at=16)], REQUESTED, []),
+    "requested, and tried again": (
+        failed(FAILED, FAILED, FAILED, max_attempts=3),
+        raised(1, 2, 3),
+        REQUESTED,
+        ["answer"],
+    ),
+    "finished": (succeeded(), [execution(ended_at=14)], FINISHED, []),
+    "finished, and executed afterwards": (succeeded(), [execution(begun_at=16)], FINISHED, ["answer"]),
+    "without an answer": (CANCELLED_UNSTARTED, [], ASKED, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("run", "executions", "told", "offences"), ANSWERS.values(), ids=ANSWERS)
+def test_an_answer_to_a_cancel_is_held_against_what_then_happens(run, executions, told, offences):
+    assert kinds([run], executions, answers=[answer(ASKED), answer(told)]) == offences
 
 
 def test_an_accepted_run_without_a_row_is_lost():

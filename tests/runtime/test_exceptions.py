@@ -55,12 +55,9 @@ def chain():
         raise ValueError("second") from error
 
 
-async def nothing():
-    pass
-
-
-def return_a_coroutine():
-    return nothing()
+async def raise_late():
+    await asyncio.sleep(0)
+    raise ValueError("late")
 
 
 # What is raised: class and text in the run's reason, and a line of its traceback.
@@ -78,7 +75,7 @@ CASES = {
     "nasty text": (raising(Nasty()), "tests.runtime.test_exceptions.Nasty", "SystemExit", "raise error"),
     "a chain": (chain, "ValueError", "second", "KeyError: 'first'"),
     "StopIteration": (raising(StopIteration("end")), "StopIteration", "end", "raise error"),
-    "a coroutine": (return_a_coroutine, "TypeError", "returned a coroutine that nobody awaits", "await"),
+    "a coroutine": (raise_late, "ValueError", "late", "raise ValueError"),
     "a group": (raising(ExceptionGroup("many", [ValueError(1)])), "ExceptionGroup", "many", "raise error"),
     "TimeoutError": (raising(TimeoutError("mine")), "TimeoutError", "mine", "raise error"),
 }

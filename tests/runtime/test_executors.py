@@ -10,6 +10,7 @@ from jobs.lifecycle.claim import ClaimedRun
 from jobs.runtime.context import RunContext
 from jobs.runtime.executors.inline import InlineExecutor
 from jobs.runtime.executors.threads import ThreadsExecutor
+from jobs.runtime.limits import Limits
 from tests.runtime.support import PATIENCE, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -18,9 +19,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def make_context(task, number, order_key=0) -> RunContext:
     run = ClaimedRun(
         id=number, task=task.name, arguments_json="{}", order_key=order_key, claim_no=1, failures=0, losses=0,
-        interruptions=0, snoozes=0, worker_id=1,
+        interruptions=0, snoozes=0, effective_priority=0, max_attempts=1, timeout_seconds=None, options_json=None,
+        executor="", worker_id=1,
     )  # fmt: skip
-    return RunContext(run, stopping=Flag(), claimed_at=0.0, max_log_bytes=1024)
+    return RunContext(run, limits=Limits(None, None), stopping=Flag(), claimed_at=0.0, max_log_bytes=1024)
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ def test_one_that_ends_within_the_last_transaction_has_one_more(working, monkeyp
     def ending(*args):
         monkeypatch.undo()
         dispatcher.executor.end(context)
-        release(*args)
+        return release(*args)
 
     monkeypatch.setattr(claims, "release", ending)
     dispatcher.cycle()

@@ -72,5 +72,5 @@ def test_one_that_was_asked_to_end_is_not_repeated_when_its_worker_dies(clock, f
         clock.move(10)
         other.cycle()
     old.refresh_from_db()
-    assert (old.state, old.reason, old.losses) == ("cancelled", "It was asked to end.", 1)
+    assert (old.state, old.reason_code, old.losses) == ("cancelled", "stopped_with_worker", 1)
     assert schedule.pk == old.schedule_id

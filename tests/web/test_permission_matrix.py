@@ -335,7 +335,7 @@ CONTROLS = {
     ("runs", None): set(),
     ("run", "waiting"): {"run_cancel"},
     ("run", "ended"): {"run_again", "run_edit"},
-    ("run", "running"): set(),
+    ("run", "running"): {"run_cancel"},
     ("jobs", None): {"job_run"},
     ("job", "job"): {
         "job_run", "job_disable", "schedule_add", "schedule", "schedule_disable", "schedule_backfill",

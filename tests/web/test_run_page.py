@@ -241,15 +241,57 @@ def test_cancelled_by_a_person(operator):
     assert (entry.verb, entry.actor_name, entry.note) == ("cancel", "operator", "wrong day")
 
 
-@pytest.mark.parametrize(("state", "problem"), [(State.RUNNING, "a worker has the run"), (State.FAILED, "has ended")])
-def test_too_late_to_cancel(operator, state, problem):
-    run = make_run(state)
+def test_what_works_is_asked_to_end(operator, clock):
+    run = make_run(State.RUNNING)
+    assert "Ask it to end" in opened(operator, url("run", run.pk)).text
+    response = operator.post(url("run_cancel", run.pk), {"note": "wrong day"})
+    assert told(response) == ["The run was asked to end. Until its function does, it runs."]
+    text = opened(operator, url("run", run.pk)).text
+    assert "It was asked to end. It works until its function does." in text
+    assert "Ask it to end" not in text
+    run.refresh_from_db()
+    assert (run.state, run.cancel_requested_at) == ("running", clock.now())
+    entry = AuditEntry.objects.get()
+    assert (entry.verb, entry.actor_name, entry.note) == ("ask to end", "operator", "wrong day")
+
+
+@pytest.mark.parametrize(
+    ("columns", "sentence"),
+    [
+        ({"timeout_seconds": 5.0}, "It has timed out and still works: it may take 5 seconds."),
+        (
+            {"options_json": '{"progress_timeout":4.0}'},
+            "It seems stuck and still works: it has told no progress for 4 seconds.",
+        ),
+    ],
+)
+def test_one_that_should_have_ended_says_so(operator, clock, columns, sentence):
+    run = make_run(State.RUNNING, **columns)
+    assert sentence not in opened(operator, url("run", run.pk)).text
+    clock.move(7)
+    assert sentence in opened(operator, url("run", run.pk)).text
+
+
+def test_too_late_to_cancel(operator):
+    run = make_run(State.FAILED)
     before = Run.objects.values().get()
-    (message,) = told(operator.post(url("run_cancel", run.pk)))
-    assert "Too late to cancel" in message
-    assert problem in message
+    assert told(operator.post(url("run_cancel", run.pk))) == ["Too late to cancel: the run has ended."]
     assert Run.objects.values().get() == before
     assert not AuditEntry.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["run_again", "run_edit"])
+def test_one_press_makes_one_run_however_often_it_comes(operator, name):
+    run = make_run(State.SUCCEEDED)
+    page = Page(operator.get(url("run" if name == "run_again" else name, run.pk)).content.decode())
+    sent = {each["name"]: each.get("value", "") for each in page.all("input") if each.get("name")}
+    assert sent["press"]
+    answers = [operator.post(url(name, run.pk), sent) for _ in range(2)]
+    copy = Run.objects.get(rerun_of_id=run.pk)
+    assert {answer.url for answer in answers} == {url("run", copy.pk)}
+    assert told(answers[1]) == []
+    operator.post(url(name, run.pk), sent | {"press": "p" * 10_000 + "\x00"})
+    assert Run.objects.filter(rerun_of_id=run.pk).count() == 2
 
 
 def test_too_early_to_run_again(operator):
@@ -293,7 +335,8 @@ def test_the_state_as_json(operator, clock):
     assert told == {
         "id": run.pk, "task": run.task, "job": "Nightly", "state": "failed", "is_finished": True,
         "reason_code": "function_raised", "reason": "The function raised ValueError: no", "queue": "default",
-        "priority": 0, "order_key": str(run.order_key), "attempt": 1, "enqueued_at": "2027-01-01T00:00:00Z",
+        "priority": 0, "order_key": str(run.order_key), "attempt": 1, "max_attempts": 1, "timeout_seconds": None,
+        "cancel_requested_at": None, "enqueued_at": "2027-01-01T00:00:00Z",
         "due_at": "2026-12-31T00:00:00Z", "started_at": "2027-01-01T00:00:00Z", "finished_at": "2027-01-01T00:00:00Z",
         "progress": {"done": 1.0, "total": None, "message": ""}, "arguments": {"name": "Ada"}, "result": [1],
     }  # fmt: skip

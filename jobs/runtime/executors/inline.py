@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 from django.db import transaction
 
+from jobs.core.crew import Crew, Seat
 from jobs.lifecycle.database import connection
 from jobs.lifecycle.outcome import Outcome
 from jobs.runtime.context import RunContext
+from jobs.runtime.coroutines import run_here
 from jobs.runtime.execute import execute
 
 
@@ -24,6 +26,7 @@ class InlineExecutor:
     def submit(self, context: RunContext) -> None:
         context.has_started = True
         self.executed += 1
+        context.seat = Seat(Crew(self.threads), context.id)
         self._deliver(context, _execute(context))
 
     def take_back(self, context: RunContext) -> bool:
@@ -37,9 +40,9 @@ def _execute(context: RunContext) -> Outcome:
     """Within the caller's transaction, as in a TestCase, a failure takes back what its own function did and no more."""
     db = connection()
     if not db.in_atomic_block:
-        return execute(context)
+        return execute(context, wait_for=run_here)
     with transaction.atomic(using=db.alias):
-        outcome = execute(context)
+        outcome = execute(context, wait_for=run_here)
         if outcome.failure is not None:
             transaction.set_rollback(True, using=db.alias)
     return outcome

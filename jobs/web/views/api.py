@@ -63,6 +63,9 @@ def run_state(request, run_id):
         "priority": run.priority,
         "order_key": str(run.order_key),  # beyond what a number of JavaScript holds exactly
         "attempt": run.attempt,
+        "max_attempts": run.max_attempts,
+        "timeout_seconds": run.timeout_seconds,
+        "cancel_requested_at": run.cancel_requested_at,
         "enqueued_at": run.enqueued_at,
         "due_at": run.due_at,
         "started_at": run.started_at,

@@ -9,10 +9,10 @@ from jobs.access import demand
 from jobs.core.states import WAITING, State
 from jobs.lifecycle import CancelAnswer, NotFinished, run_again
 from jobs.lifecycle import cancel as cancel_run
-from jobs.lifecycle.explain import why_waiting
+from jobs.lifecycle.explain import still_running, why_waiting
 from jobs.models import Job, Run, Worker
 from jobs.registry import registry
-from jobs.submission import NOTE_LENGTH, stored_arguments
+from jobs.submission import NOTE_LENGTH, PRESS, PRESS_LENGTH, new_press, stored_arguments
 from jobs.web import missed, timeline
 from jobs.web.listing import FilterForm, list_runs
 from jobs.web.pages import find_run, page, render, sent_text
@@ -20,7 +20,7 @@ from jobs.web.schedules import schedule_of
 
 ANSWERS = {
     CancelAnswer.CANCELLED: (messages.SUCCESS, "The run is cancelled and will not start."),
-    CancelAnswer.RUNNING: (messages.WARNING, "Too late to cancel: a worker has the run, and it goes on."),
+    CancelAnswer.REQUESTED: (messages.SUCCESS, "The run was asked to end. Until its function does, it runs."),
     CancelAnswer.FINISHED: (messages.WARNING, "Too late to cancel: the run has ended."),
 }  # fmt: skip
 
@@ -72,12 +72,14 @@ def _about(request, run: Run) -> dict:
         "has_job": Job.objects.using(run._state.db).filter(pk=run.job_id).exists() if run.job_id else False,
         "has_origin": access.visible_runs(request.user).filter(pk=run.rerun_of_id).exists(),
         "repetitions": access.visible_runs(request.user).filter(rerun_of_id=run.pk).only("state").order_by("id")[:20],
-        "may_cancel": access.may_cancel(request.user, run) and run.state in WAITING,
+        "still_running": still_running(run),
+        "may_cancel": access.may_cancel(request.user, run) and run.can_be_cancelled,
         "may_run_again": access.may_run_again(request.user, run) and run.is_finished,
         "is_known": run.task in registry,
         "is_running": run.state == State.RUNNING,
         **_origin_of_slot(run),
         "note_length": NOTE_LENGTH,
+        "press": new_press(),
     }
 
 
@@ -119,10 +121,11 @@ def again(request, run_id):
     run = find_run(request, run_id)
     demand(access.may_run_again(request.user, run))
     try:
-        copy = run_again(run, actor=request.user, note=_note(request))
+        press = sent_text(request.POST, PRESS, PRESS_LENGTH)
+        copy = run_again(run, press=press, actor=request.user, note=_note(request))
     except NotFinished as error:
         messages.warning(request, str(error))
         return redirect("jobs:run", run_id)
-    if not copy.is_new:
+    if not copy.is_new and copy.rerun_of_id != run.pk:
         messages.warning(request, f"Not repeated: run {copy.pk} is unfinished and holds its unique key.")
     return redirect("jobs:run", copy.pk)

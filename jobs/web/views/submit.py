@@ -52,6 +52,10 @@ def edit_run(request, run_id):
     return _fill_in(request, form, {"heading": f"Run {run} again", "old_run": run})
 
 
+def _is_pressed_twice(run, context: dict) -> bool:
+    return "old_run" in context and run.rerun_of_id == context["old_run"].pk
+
+
 def _data(request):
     return request.POST if request.method == "POST" else None
 
@@ -61,7 +65,7 @@ def _fill_in(request, form: submission.Submission, context: dict):
     if run is None:
         status = 422 if request.method == "POST" else 200
         return render(request, "run_form.html", {"form": form, **context}, status=status)
-    if not run.is_new:
+    if not run.is_new and not _is_pressed_twice(run, context):
         messages.warning(request, f"Nothing was stored: run {run.pk} is unfinished and holds this unique key.")
     if access.may_see(request.user, run):
         return redirect("jobs:run", run.pk)
