@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from math import isfinite, log
+from math import log
 
 LONGEST_PAUSE = timedelta(days=365)
 LARGEST_FACTOR = 1000.0
@@ -25,11 +25,11 @@ def _check_number(name: str, value: object, least: float, most: float) -> None:
 
 
 def _seconds(name: str, value: object) -> timedelta:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name} must be a number of seconds, got {value!r:.80}.")
     try:
         return timedelta(seconds=value)
-    except OverflowError:
+    except OverflowError:  # infinity as well; NaN is a ValueError of its own
         raise ValueError(f"{name} must be at most {LONGEST_PAUSE.days} days, got {value!r:.80} seconds.") from None
 
 

@@ -23,7 +23,7 @@ class CancelAnswer(StrEnum):
 
 
 # A worker may claim a run, or release it, in the moment between an UPDATE and the next one.
-_TRIES = 5
+_TRIES = 100
 
 
 def cancel(run: Run, *, actor=None, note: str = "") -> CancelAnswer:

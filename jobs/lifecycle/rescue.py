@@ -103,13 +103,19 @@ def _alone(connection, run: Run, outcome: Attempt.Outcome, now: datetime) -> boo
 def _end_without_outcome(
     connection, run: Run, outcome: Attempt.Outcome, now: datetime, exit_code: int | None = None
 ) -> bool:
-    changes = changes_after(run, outcome, now, exit_code)
-    changed = (
+    owned = (
         Run.objects.using(connection.alias)
         .filter(pk=run.pk, worker_id=run.worker_id, claim_no=run.claim_no)
         .extra(where=[is_state("running")])  # as the fence: the row is locked before its index
-        .update(**changes)
     )
+    changes = changes_after(run, outcome, now, exit_code)
+    if run.cancel_requested_at is not None:
+        changed = owned.update(**changes)
+    elif not (changed := owned.filter(cancel_requested_at=None).update(**changes)):
+        # Perhaps somebody has asked it to end since it was read.
+        run.cancel_requested_at = owned.values_list("cancel_requested_at", flat=True).first()
+        changes = changes_after(run, outcome, now, exit_code)
+        changed = run.cancel_requested_at is not None and owned.update(**changes)
     if changed:
         _record(connection, run, outcome, now, exit_code)
         what = outcome.label if exit_code is None else f"its process ended, {how_it_ended(exit_code)}"

@@ -31,7 +31,7 @@ def read(options_json: str | None) -> dict:
     """What the text holds; nothing where somebody has written what is no JSON object."""
     try:
         found = json.loads(options_json or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -102,7 +102,12 @@ class Job(models.Model):
     def backoff(self) -> Backoff | None:
         """The pauses before its runs are tried again; None: as its function says. ValueError or TypeError if somebody
         has stored what is none."""
-        return Backoff.from_json(json.loads(self.backoff_json)) if self.backoff_json else None
+        if not self.backoff_json:
+            return None
+        try:
+            return Backoff.from_json(json.loads(self.backoff_json))
+        except RecursionError:
+            raise ValueError("a stored backoff is nested too deep.") from None
 
     def clean(self):
         from jobs.registry import registry  # parameters of model types need the app registry to be ready

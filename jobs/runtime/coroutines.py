@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from threading import Lock, Thread
 
 from asgiref.sync import SyncToAsync, ThreadSensitiveContext, async_to_sync, sync_to_async
@@ -60,22 +61,26 @@ async def _ended(coroutine: Coroutine, cancellable: Cancellable) -> tuple[bool, 
         is_cancelled = task.cancel()
 
     cancellable(lambda: loop.call_soon_threadsafe(cancel_in_loop))
-    try:
-        async with ThreadSensitiveContext() as context:
-            try:
-                return True, await coroutine
-            finally:
-                await _close_connections(context)
-    except asyncio.CancelledError as error:
-        return False, Cancelled().with_traceback(error.__traceback__) if is_cancelled else error
-    except BaseException as error:
-        return False, error
+    async with ThreadSensitiveContext() as context:
+        try:
+            ended = True, await coroutine
+        except asyncio.CancelledError as error:
+            ended = False, Cancelled().with_traceback(error.__traceback__) if is_cancelled else error
+        except BaseException as error:
+            ended = False, error
+        await _close_connections(context)
+    return ended
 
 
 async def _close_connections(context: ThreadSensitiveContext) -> None:
-    """Those of the thread in which this run's synchronous code was executed, if there was any."""
-    if context in SyncToAsync.context_to_thread_executor:
-        await sync_to_async(connections.close_all)()
+    """Those of the thread in which this run's synchronous code was executed, if there was any. What still works there
+    is waited for, however often one tries to cancel it meanwhile: the run has not ended before."""
+    if context not in SyncToAsync.context_to_thread_executor:
+        return
+    closing = asyncio.ensure_future(sync_to_async(connections.close_all)())
+    while not closing.done():
+        with suppress(BaseException):
+            await asyncio.shield(closing)
 
 
 _loop_thread = LoopThread()

@@ -99,7 +99,8 @@ def changed(**changes) -> dict:
     "stored",
     [
         None, 5, "10", [], {}, {"first": 1}, changed(more=1), changed(cap="x"), changed(cap=1e300), changed(factor=0),
-        changed(factor="2"), changed(jitter=9), *(changed(first=value) for value in NONSENSE if value not in (10, 1.5)),
+        changed(first=10**400), changed(cap=float("inf")), changed(factor="2"), changed(jitter=9),
+        *(changed(first=value) for value in NONSENSE if value not in (10, 1.5)),
     ],
 )  # fmt: skip
 def test_what_somebody_else_has_written_is_refused(stored):

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from jobs.lifecycle import CancelAnswer, cancel
+from jobs.lifecycle import rescue as rescues
 from jobs.lifecycle.database import connection
 from jobs.lifecycle.rescue import interrupt, rescue
 from jobs.models import AuditEntry, Run
@@ -17,6 +18,7 @@ from tests.lifecycle.support import (
     Thread,
     clock,
     death,
+    elsewhere,
     failure,
     fresh,
     give_back,
@@ -274,6 +276,33 @@ class TestRaceWithAClaim:
             thread = self.other_comes(lambda: take(1))
         assert thread.outcome() == []
         assert (fresh(run).state, fresh(run).claim_no) == ("cancelled", 0)
+
+    @pytest.mark.skipif(connection().vendor == "sqlite", reason="SQLite has one writer at a time")
+    @pytest.mark.parametrize(
+        ("lose", "step"),
+        [
+            (rescue_from, "locked_by_others"),
+            (interrupted, "locked_by_others"),
+            (lambda taken: write(death(taken)), "changes_after"),
+        ],
+        ids=["rescue", "interrupt", "death"],
+    )
+    def test_the_cancel_comes_after_a_rescuer_has_read_the_run(self, monkeypatch, lose, step):
+        """It is answered "requested", and so the run is never started again."""
+        run = stored()
+        taken = take_one(worker=new_worker().pk)
+        original, answers = getattr(rescues, step), []
+
+        def cancelled_meanwhile(*args):
+            if not answers:
+                answers.append(elsewhere(lambda: fresh(run).cancel()))
+            return original(*args)
+
+        monkeypatch.setattr(rescues, step, cancelled_meanwhile)
+        with transaction.atomic():
+            lose(taken)
+        assert answers == [CancelAnswer.REQUESTED]
+        assert (fresh(run).state, fresh(run).reason_code) == ("cancelled", "stopped_with_worker")
 
     def test_the_claim_is_first_and_is_undone(self):
         run = stored()

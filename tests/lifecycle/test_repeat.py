@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from jobs.core.order import STRICT_AGEING, order_key
-from jobs.core.states import State
 from jobs.lifecycle.database import connection
 from jobs.lifecycle.outcome import Failure
 from jobs.lifecycle.promote import promote
+from jobs.lifecycle.rescue import interrupt
 from jobs.models import Run
 from tests.lifecycle.support import (
     clock,
@@ -99,19 +99,22 @@ def test_it_starts_at_its_time_and_stands_in_the_order_by_that(clock):
 
 def test_a_mixture_is_counted_apart(clock):
     run = stored(max_attempts=9)
-    ends = [retry, snooze, death, snooze, retry, death]
+    ends = [retry, snooze, death, snooze, None, retry, death]
     for number, end in enumerate(ends, start=1):
         taken = take_one(worker=new_worker().pk)
         assert taken.attempt == number
-        write(end(taken))
+        if end is None:
+            interrupt(connection(), [taken], clock.now())
+        else:
+            write(end(taken))
         clock.move(60)
         promote(connection(), clock.now())
     write(success(take_one()))
     run.refresh_from_db()
-    assert (run.failures, run.snoozes, run.losses, run.interruptions) == (2, 2, 2, 0)
-    assert (run.state, run.executions) == ("succeeded", 7)
+    assert (run.failures, run.snoozes, run.losses, run.interruptions) == (2, 2, 2, 1)
+    assert (run.state, run.executions) == ("succeeded", 8)
     kinds = [attempt.outcome for attempt in run.attempts.order_by("number")]
-    assert kinds == ["failed", "snoozed", "lost", "snoozed", "failed", "lost"]
+    assert kinds == ["failed", "snoozed", "lost", "snoozed", "interrupted", "failed", "lost"]
 
 
 def test_of_many_in_one_transaction_each_has_its_own_end():
@@ -159,8 +162,7 @@ def test_what_the_database_refuses_keeps_none_of_the_others(refuse, end):
     assert [fresh(run).state for run in runs] == ["running", "succeeded"]
 
 
-@pytest.mark.parametrize("stored_state", [State.QUEUED, State.RUNNING])
-def test_a_repetition_is_counted_by_nobody_twice(stored_state):
+def test_a_repetition_is_not_counted_twice():
     run = stored()
     taken = take_one()
     write(retry(taken))

@@ -252,6 +252,6 @@ def test_any_steps_in_any_order():
     run_state_machine_as_test(
         LifeOfRuns,
         settings=settings(
-            max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+            max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
         ),
     )

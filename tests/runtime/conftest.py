@@ -22,6 +22,12 @@ def clock():
 
 
 @pytest.fixture
+def quick_news(monkeypatch):
+    """Dispatchers hear at once who was asked to end."""
+    monkeypatch.setattr("jobs.runtime.dispatcher.REPORT_SECONDS", 0.05)
+
+
+@pytest.fixture
 def task():
     """Register functions for the time of the test, under their own names."""
     names = []

@@ -12,10 +12,11 @@ from django.db import connection, connections, transaction
 import jobs
 from jobs.models import Job, Run
 from jobs.runtime import coroutines
+from jobs.runtime.context import RunContext
 from jobs.testing import drain
 from tests.runtime.support import PATIENCE, wait_until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("quick_news")]
 
 SHORT = timedelta(seconds=0.05)
 
@@ -189,6 +190,49 @@ class TestHowItEnds:
         start()
         run = run_of(stubborn)
         assert (run.state, run.reason_code, len(swallowed)) == ("failed", "timed_out", 2)
+
+    @pytest.mark.parametrize("swallows", [False, True])
+    def test_synchronous_code_that_still_works_is_waited_for(self, start, task, gate, monkeypatch, swallows):
+        """However often its coroutine is cancelled: the run has not ended, and is not tried again beside itself."""
+        monkeypatch.setattr("jobs.runtime.context.STOP_AGAIN_SECONDS", 0.02)
+        at_work, most, cancels = [], [], []
+
+        @task(timeout=SHORT, max_attempts=2, backoff=SHORT)
+        async def blocked() -> int | None:
+            try:
+                await sync_to_async(block)()
+            except asyncio.CancelledError:
+                if not swallows:
+                    raise
+            return 1
+
+        def block():
+            at_work.append(connection.connection)
+            most.append(len(at_work))
+            connection.ensure_connection()
+            gate()
+            at_work.pop()
+
+        stop_if_must = RunContext.stop_if_must
+
+        def counting(context):
+            cancels.append(context.id)
+            stop_if_must(context)
+
+        monkeypatch.setattr(RunContext, "stop_if_must", counting)
+        run = blocked.enqueue()
+        start(threads=2)
+        gate.wait_until_entered()
+        wait_until(lambda: len(cancels) > 4)
+        run.refresh_from_db()
+        assert (run.state, run.failures, run.claim_no) == ("running", 0, 1)
+        gate.open()
+        run.wait(PATIENCE)
+        if swallows:
+            assert (run.state, run.result, run.reason_code) == ("succeeded", 1, "timed_out")
+        else:
+            assert (run.state, run.failures, run.result) == ("succeeded", 1, 1)  # the gate is open now
+        assert max(most) == 1
 
     def test_one_that_returns_all_the_same_has_succeeded(self, start, task):
         @task(timeout=SHORT)

@@ -241,6 +241,7 @@ class TestWhoSaysHow:
     @pytest.mark.parametrize(
         "stored",
         ["", "nonsense", "[]", "5", '{"backoff": null}', '{"backoff": {"first": -1}}', '{"backoff": "soon"}',
+         "[" * 100_000, '{"backoff": {"first": 1%s, "factor": 2, "cap": null, "jitter": 0}}' % ("0" * 400),
          '{"backoff": {"first": 1e308, "factor": 2, "cap": null, "jitter": 0}}', '{"progress_timeout": "x"}'],
     )  # fmt: skip
     def test_what_somebody_has_written_into_the_row_loses_nothing(self, busy, clock, stored):
@@ -248,6 +249,13 @@ class TestWhoSaysHow:
         Run.objects.update(options_json=stored)
         assert all_pauses(run, clock) == [60]
         assert run.state == "failed"
+
+    @pytest.mark.parametrize("stored", ["nonsense", "[" * 100_000, '{"first": 1}'], ids=lambda text: text[:9])
+    def test_pauses_of_a_job_that_cannot_be_read_are_told_and_nothing_is_stored(self, busy, stored):
+        job = Job.objects.create(name="often", task=busy.name, backoff_json=stored)
+        with pytest.raises(ValueError, match="The backoff of the job 'often' cannot be read"):
+            enqueue_job(job)
+        assert not Run.objects.exists()
 
 
 class TestSnooze:

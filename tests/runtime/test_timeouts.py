@@ -15,7 +15,7 @@ from jobs.lifecycle.explain import still_running
 from jobs.models import Run
 from tests.runtime.support import PATIENCE, states, wait_until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("quick_news")]
 
 SHORT, LONG = timedelta(seconds=0.05), timedelta(hours=1)
 
