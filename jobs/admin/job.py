@@ -78,7 +78,7 @@ class JobAdmin(EnablingAdmin):
             return self._get_obj_does_not_exist_redirect(request, self.opts, object_id)
         try:
             forms = submission.of_job(job, posted(request), sees_values=access.sees_values(request.user))
-        except NotRegistered as error:
+        except (NotRegistered, ValueError) as error:
             return refused(self, request, job, str(error))
         if not job.is_enabled:
             return refused(self, request, job, f"The job {job.name} is disabled. Enable it before you run it.")

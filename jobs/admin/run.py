@@ -193,7 +193,7 @@ class RunAdmin(RunColumns, HistoryAdmin):
             self.message_user(request, text, messages.WARNING)
 
     def _tell_repeated(self, request, run: Run, copy: Run) -> None:
-        is_repeated = copy.is_new or copy.rerun_of_id == run.pk
+        is_repeated = copy.is_new or copy.is_of_earlier_press
         text = "Run {} runs again as {}." if is_repeated else "Run {} was not repeated: {} holds its unique key."
         level = messages.SUCCESS if is_repeated else messages.WARNING
         self.message_user(request, format_html(text, run.pk, copy), level)

@@ -73,7 +73,7 @@ def _is_open(model_admin: ModelAdmin, request: HttpRequest) -> bool:
 
 
 def _tell(model_admin: ModelAdmin, request: HttpRequest, row: Job | Run, run: Run) -> None:
-    if run.is_new or (isinstance(row, Run) and run.rerun_of_id == row.pk):
+    if run.is_new or run.is_of_earlier_press:
         model_admin.message_user(request, f"{run} is {run.state}.", messages.SUCCESS)
     else:
         text = f"Nothing was stored: {run} is {run.state} and holds this unique key."

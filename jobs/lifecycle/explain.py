@@ -43,7 +43,7 @@ def _overdue(run: Run) -> str:
     if run.timeout_seconds and (now - started_at).total_seconds() > run.timeout_seconds:
         return f"It has timed out and still works: it may take {run.timeout_seconds:g} seconds."
     quiet = rules.progress_timeout(run.options_json)
-    if quiet and now - max(started_at, run.progress_at or started_at) > quiet + _REPORTED_WITHIN:
+    if quiet and now - max(started_at, run.progress_at or started_at) - _REPORTED_WITHIN > quiet:
         return f"It seems stuck and still works: it has told no progress for {quiet.total_seconds():g} seconds."
     return ""
 

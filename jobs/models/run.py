@@ -100,6 +100,8 @@ class Run(models.Model):
 
     # Whether `enqueue` stored this row, or found it under the same unique key. Not a column.
     is_new = False
+    # Whether `run_again` found it as what the same press of a button had made. Not a column.
+    is_of_earlier_press = False
 
     class Meta:
         permissions = [

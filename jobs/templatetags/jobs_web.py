@@ -2,6 +2,7 @@
 
 import json
 from datetime import datetime, timedelta
+from math import isfinite
 
 from django import template
 from django.urls import reverse
@@ -76,6 +77,8 @@ def duration(value: timedelta | float | None) -> str:
     if value is None:
         return "-"
     seconds = value.total_seconds() if isinstance(value, timedelta) else float(value)
+    if not isfinite(seconds):  # in a row that somebody else has written
+        return "-"
     if seconds < 1:
         return f"{max(0, round(seconds * 1000))} ms"
     if seconds < 60:

@@ -191,6 +191,25 @@ class TestOnePress:
         old = ended()
         assert old.run_again(press="other").pk != old.run_again(press=press).pk == old.run_again(press=press).pk
 
+    def test_what_was_edited_since_is_another_one(self):
+        old = ended(task="tests.tasks.lifecycle_add", arguments_json='{"a":1}')
+        first = old.run_again(press="p", arguments={"a": 1}, options={"priority": 1, "queue": "q"})
+        same = old.run_again(press="p", arguments={"a": 1}, options={"queue": "q", "priority": 1})
+        assert (same.pk, same.is_of_earlier_press) == (first.pk, True)
+        for edited in ({"arguments": {"a": 2}}, {"arguments": {"a": 1}, "options": {"priority": 2, "queue": "q"}}):
+            other = old.run_again(press="p", **edited)
+            assert (other.is_new, other.is_of_earlier_press) == (True, False)
+
+    def test_one_that_meets_a_held_key_is_not_taken_for_an_earlier_press(self):
+        old = ended(task=lifecycle_single.name, arguments_json="{}", unique_key="k")
+        first = old.run_again(press="p")
+        second = old.run_again(press="q")
+        assert (second.pk, second.is_new, second.is_of_earlier_press) == (first.pk, False, False)
+
+    @pytest.mark.parametrize("seconds", [1e300, -1e300, 0.0])
+    def test_a_timeout_that_is_none_is_left_out(self, seconds):
+        assert fresh(ended(timeout_seconds=seconds).run_again()).timeout_seconds is None
+
     def test_it_has_the_options_of_the_old_one_all_the_same(self):
         old = ended(options_json='{"progress_timeout":5.0}', max_attempts=4, timeout_seconds=7.0, executor="processes")
         copy = fresh(old.run_again(press="p"))

@@ -280,6 +280,40 @@ def test_too_late_to_cancel(operator):
     assert not AuditEntry.objects.exists()
 
 
+def test_a_second_press_that_meets_a_held_key_is_told_so(operator):
+    old = admin_single.enqueue()
+    drain()
+    operator.post(url("run_again", old.pk), {"press": "one"})
+    holder = Run.objects.latest("pk")
+    response = operator.post(url("run_again", old.pk), {"press": "other"})
+    assert told(response)[-1] == f"Not repeated: run {holder.pk} is unfinished and holds its unique key."
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [{"timeout_seconds": 1e300}, {"timeout_seconds": -1.0}, {"options_json": '{"progress_timeout":86399999999999}'}],
+    ids=str,
+)
+@pytest.mark.parametrize("state", [State.RUNNING, State.FAILED])
+def test_times_that_somebody_has_written_into_the_row_break_no_page(operator, columns, state):
+    run = make_run(state, **columns)
+    for name in ("run", "run_live", "run_json"):
+        assert operator.get(url(name, run.pk)).status_code == 200
+    if state is State.FAILED:
+        assert operator.get(url("run_edit", run.pk)).status_code == 200
+        assert operator.post(url("run_again", run.pk)).status_code == 302
+
+
+@pytest.mark.parametrize("columns", [{"backoff_json": "nonsense"}, {"timeout_seconds": -1.0}], ids=str)
+def test_a_job_whose_options_cannot_be_read_breaks_no_page_and_says_so(operator, columns):
+    job = make_job(**columns)
+    assert operator.get(url("jobs")).status_code == 200
+    assert f"of the job '{job.name}'" in opened(operator, url("job", job.pk)).text
+    (message,) = told(operator.post(url("job_run", job.pk)))
+    assert f"of the job '{job.name}'" in message
+    assert not Run.objects.exists()
+
+
 @pytest.mark.parametrize("name", ["run_again", "run_edit"])
 def test_one_press_makes_one_run_however_often_it_comes(operator, name):
     run = make_run(State.SUCCEEDED)
@@ -290,6 +324,10 @@ def test_one_press_makes_one_run_however_often_it_comes(operator, name):
     copy = Run.objects.get(rerun_of_id=run.pk)
     assert {answer.url for answer in answers} == {url("run", copy.pk)}
     assert told(answers[1]) == []
+    if name == "run_edit":
+        edited = operator.post(url(name, run.pk), sent | {"parameter-name": "Grace"})
+        assert Run.objects.get(pk=edited.url.split("/")[-2]).arguments["name"] == "Grace"
+        Run.objects.filter(pk=edited.url.split("/")[-2]).delete()
     operator.post(url(name, run.pk), sent | {"press": "p" * 10_000 + "\x00"})
     assert Run.objects.filter(rerun_of_id=run.pk).count() == 2
 

@@ -26,6 +26,8 @@ LOOK_SECONDS = 0.25
 # How long a child may take to load the site, and to end after it has let go of the line.
 START_SECONDS = 60.0
 END_SECONDS = 2.0
+# Where the system starts no process, the next one is tried after that.
+REFUSED_SECONDS = 1.0
 
 _spawn = multiprocessing.get_context("spawn")
 _alive: "WeakSet[Child]" = WeakSet()
@@ -157,7 +159,11 @@ class Children:
             with suppress(IndexError):
                 if (idle := self._idle.pop()).is_alive:
                     return idle
-        return Child(self._site())
+        try:
+            return Child(self._site())
+        except OSError:  # no more processes, or no memory for one: the run goes back to its queue unstarted
+            time.sleep(REFUSED_SECONDS)
+            raise
 
     def _site(self) -> Site:
         return Site(

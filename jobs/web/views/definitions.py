@@ -39,8 +39,13 @@ def job_list(request):
 
 
 def _row(job: Job) -> dict:
-    task = registry.get(job.task) if job.task in registry else None
-    return {"job": job, "task": task, "options": job_options(job, task.options) if task else None}
+    row = {"job": job, "task": registry.get(job.task) if job.task in registry else None, "options": None}
+    if row["task"] is not None:
+        try:
+            row["options"] = job_options(job, row["task"].options)
+        except ValueError as error:  # somebody else has written into the row
+            row["problem"] = str(error)
+    return row
 
 
 @page(permission="view_job")

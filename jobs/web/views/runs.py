@@ -126,6 +126,6 @@ def again(request, run_id):
     except NotFinished as error:
         messages.warning(request, str(error))
         return redirect("jobs:run", run_id)
-    if not copy.is_new and copy.rerun_of_id != run.pk:
+    if not (copy.is_new or copy.is_of_earlier_press):
         messages.warning(request, f"Not repeated: run {copy.pk} is unfinished and holds its unique key.")
     return redirect("jobs:run", copy.pk)

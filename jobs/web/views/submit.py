@@ -31,7 +31,7 @@ def run_job(request, job_id):
     job = get_object_or_404(Job, pk=job_id)
     try:
         form = submission.of_job(job, _data(request), sees_values=access.sees_values(request.user))
-    except NotRegistered as error:
+    except (NotRegistered, ValueError) as error:
         messages.error(request, str(error))
         return redirect("jobs:job", job_id)
     return _fill_in(request, form, {"heading": f"Run {job.name}", "job": job})
@@ -52,10 +52,6 @@ def edit_run(request, run_id):
     return _fill_in(request, form, {"heading": f"Run {run} again", "old_run": run})
 
 
-def _is_pressed_twice(run, context: dict) -> bool:
-    return "old_run" in context and run.rerun_of_id == context["old_run"].pk
-
-
 def _data(request):
     return request.POST if request.method == "POST" else None
 
@@ -65,7 +61,7 @@ def _fill_in(request, form: submission.Submission, context: dict):
     if run is None:
         status = 422 if request.method == "POST" else 200
         return render(request, "run_form.html", {"form": form, **context}, status=status)
-    if not run.is_new and not _is_pressed_twice(run, context):
+    if not (run.is_new or run.is_of_earlier_press):
         messages.warning(request, f"Nothing was stored: run {run.pk} is unfinished and holds this unique key.")
     if access.may_see(request.user, run):
         return redirect("jobs:run", run.pk)
